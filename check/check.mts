@@ -1,18 +1,34 @@
 /* Checks one service: sends the requests that cost nothing, runs the node, and records every exchange. */
-import { askMore } from './ask.mts';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WebSocket } from 'ws';
 import {
 	FREE_OPERATIONS,
+	isGood,
 	runOperation,
 	runPaid,
 	STOPPED,
 	type Credential,
 	type Run,
-	isGood,
 } from './operations.mts';
-import { redactorOf, StandIns, type Recording } from './recording.mts';
+import { StandIns, type RecordedRun, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { blockedRow, chargeLines, rowsOf, voiceIn } from './rows.mts';
-import type { Exchange } from './wire.mts';
+import { chargeLines, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
+import {
+	end,
+	ENDED_BY_NODE,
+	onErrorOf,
+	readExchange,
+	record,
+	recordAnswer,
+	recordSocket,
+	type Exchange,
+} from './wire.mts';
+
+const PAGE_TIMEOUT_MS = 3_000;
+const SOCKET_MS = 10_000;
 
 interface CheckResult {
 	/** The error that ended the check early; undefined if nothing did. */
@@ -32,49 +48,97 @@ interface CheckResult {
  * Never rejects once requests may have been sent: whatever came of them is recorded and named, with the `failure`.
  */
 export async function check(
-	given: Omit<Credential, 'redact'>,
+	credential: Credential,
 	pay: string[],
 	onStep: (what: string) => void,
 	stop = new AbortController().signal,
 ): Promise<CheckResult> {
 	const made = new Date().toISOString();
-	const credential = { ...given, redact: redactorOf(given.apiToken) };
-	const standIns = new StandIns();
-	const rows: Row[] = [];
 	const runs: Run[] = [];
 	let failure: unknown;
 	onStep('the account, voices, history, and a task that does not exist');
-	const others: Exchange[] = [];
 	try {
 		const free = FREE_OPERATIONS.map((each) => runOperation(each, credential, stop));
 		runs.push(...(await Promise.all(free)));
 		stop.throwIfAborted();
 		if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
 			onStep('other pages, a wrong token, and ten seconds of WebSocket');
-			const asked = await askMore(credential, runs[0]!, stop);
-			const { otherPages, wrongToken, socket } = asked;
-			others.push(...otherPages, ...wrongToken.exchanges, socket);
+			const more = await askMore(credential, runs[0]!, stop);
+			runs.push(...more);
 			stop.throwIfAborted();
 			const before = (operation: string) => onStep(`the node: ${operation}`);
-			const plan = { pay, voice: voiceIn(runs), hasSocket: socket.status === 101, before, stop };
-			try {
-				for await (const run of runPaid(plan, credential)) runs.push(run);
-			} finally {
-				rows.push(...rowsOf(runs, asked, pay, standIns));
-			}
-		} else rows.push(blockedRow(standIns.shownRun(runs[0]!)));
+			const hasSocket = more[0]!.exchanges[0]!.status === 101;
+			const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
+			const voice = voiceIn(voices.map(readExchange));
+			const plan = { pay, voice, hasSocket, before, stop };
+			for await (const run of runPaid(plan, credential)) runs.push(run);
+		}
 		stop.throwIfAborted();
 	} catch (error) {
 		failure = error;
 	}
-	const isStopped = ({ lines }: Run) => lines.includes(STOPPED);
-	const recording: Recording = {
-		format: 3,
-		made,
-		runs: runs.filter((run) => !isStopped(run)).map((run) => standIns.run(run)),
-		others: others
-			.concat(runs.filter(isStopped).flatMap(({ exchanges }) => exchanges))
-			.map((exchange) => standIns.exchange(exchange)),
-	};
-	return { failure, rows, recording, replaced: standIns.counts(), charged: chargeLines(runs) };
+	const standIns = new StandIns(credential.apiToken);
+	const shown = runs.map(standIns.run);
+	const isWhole = failure === undefined || runs.length > FREE_OPERATIONS.length;
+	const isOfNode = ({ operation }: RecordedRun | Run) => !ASKED.includes(operation);
+	const edge = standIns.redact.value(edgeRow(runs.filter(isOfNode)));
+	const rows = isWhole ? rowsOf(shown, edge, pay) : [];
+	const whole = shown.filter((run) => isOfNode(run) && !run.lines.includes(STOPPED));
+	const others = shown.filter((run) => !whole.includes(run)).flatMap((run) => run.exchanges);
+	const recording: Recording = { format: 3, made, runs: whole, others };
+	const charged = standIns.redact.value(chargeLines(runs));
+	return { failure, rows, recording, replaced: standIns.counts(), charged };
+}
+
+/** The operations of the check itself. */
+const ASKED = ['socket', 'token', 'pages'];
+
+/**
+ * Keeps a WebSocket open, lets the node use a wrong token (for the voices if there is no `account`), and reads the pages
+ * 0 and 2 of the history, because the node begins with page 1.
+ */
+async function askMore(credential: Credential, account: Run, stop: AbortSignal): Promise<Run[]> {
+	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
+	const operation = account.exchanges.every(isNotThere) ? 'voices' : 'account';
+	const pages: Exchange[] = [];
+	const readPage = async (page: number) =>
+		await record({ exchanges: pages }, () => readHistory(credential, page, stop)).catch(() => {});
+	const [socket, token] = await Promise.all([
+		holdSocket(credential, stop),
+		runOperation(operation, wrong, stop),
+		...[0, 2].map(readPage),
+	]);
+	return [
+		{ operation: 'socket', lines: [], exchanges: [socket] },
+		{ ...token, operation: 'token' },
+		{ operation: 'pages', lines: [], exchanges: pages },
+	];
+}
+
+/** Reads a page of the history. Rejects after three seconds at the latest. */
+async function readHistory({ apiToken, baseUrl }: Credential, page: number, stop: AbortSignal) {
+	const signal = AbortSignal.any([AbortSignal.timeout(PAGE_TIMEOUT_MS), stop]);
+	const { get, Agent } = baseUrl.startsWith('https:') ? https : http;
+	// Like n8n, this uses the proxy that the environment names.
+	const agent = new Agent({ proxyEnv: process.env });
+	const url = `${baseUrl}/v1/video/histories?page=${page}&page_size=20`;
+	const request = get(url, { headers: { authorization: `Bearer ${apiToken}` }, signal, agent });
+	const [answer] = (await once(request, 'response')) as [IncomingMessage];
+	await answer.toArray();
+}
+
+/** Keeps a WebSocket open for ten seconds. */
+async function holdSocket({ webSocketUrl, apiToken }: Credential, stop: AbortSignal) {
+	const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
+	const socket = new WebSocket(url);
+	const exchange = recordSocket({ exchanges: [] }, socket as unknown as EventTarget, url);
+	socket.on('unexpected-response', (_, response) => {
+		recordAnswer(exchange, response);
+		response.resume();
+	});
+	socket.on('error', onErrorOf(exchange));
+	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});
+	end(exchange, ENDED_BY_NODE);
+	socket.terminate();
+	return exchange;
 }

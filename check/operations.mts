@@ -1,7 +1,6 @@
 /* Runs the node in n8n's own engine, and describes the outcomes. */
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
-import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
 import { node, NODE, parametersFor, workflow } from '../test/faults/workflow.mts';
 import { activateTrigger, triggerNode } from '../test/service/triggerNode.mts';
@@ -70,8 +69,6 @@ export interface Credential {
 	webSocketUrl: string;
 	/** True to allow an unencrypted connection to another machine. */
 	allowHttp?: boolean;
-	/** Removes the token from texts. Only what it returns is judged, shown or recorded. */
-	redact: Redactor;
 }
 
 /** What came of an operation, and what was exchanged meanwhile. */
@@ -92,7 +89,7 @@ export const isError = (line: string) => line.startsWith('error: ');
 /** Runs an operation in the node: a free or paid one, or Collect. Resolves once it has ended or `stop` aborts. */
 export async function runOperation(
 	operation: string,
-	{ redact, ...credential }: Credential,
+	credential: Credential,
 	stop: AbortSignal,
 	{ voice = '', taskId = MISSING_TASK } = {},
 ): Promise<Run> {
@@ -104,26 +101,25 @@ export async function runOperation(
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const exchanges: Exchange[] = [];
 	const timeout = new AbortController();
-	const startedAt = Date.now();
-	const isAccepted = () =>
-		exchanges.some(({ method, status }) => method === 'POST' && status < 400);
-	const timer = setInterval(() => {
-		const patienceMs = operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS;
-		const isLate = Date.now() - startedAt >= patienceMs;
-		if (isLate && operation !== 'collect' && !isAccepted()) timeout.abort();
-	}, 500);
+	const timer = setTimeout(
+		() => {
+			const isAccepted = exchanges.some(({ method, status }) => method === 'POST' && status < 400);
+			if (operation !== 'collect' && !isAccepted) timeout.abort();
+		},
+		operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS,
+	);
 	const run = async () =>
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
-			credentials: { mediaGenerationApi: credential },
+			credentials: { mediaGenerationApi: { ...credential } },
 			input: [{ json: {}, binary: { data: picture } }],
 			signal: AbortSignal.any([timeout.signal, stop]),
 		});
-	const result = await record({ exchanges, redact, cutsStreams: operation === 'dropped' }, run);
-	clearInterval(timer);
+	const result = await record({ exchanges, cutsStreams: operation === 'dropped' }, run);
+	clearTimeout(timer);
 	const late = operation in FREE ? TIMED_OUT : REFUSED;
 	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && late);
-	const lines = ended ? [ended] : redact.value(linesOf(result));
+	const lines = ended ? [ended] : linesOf(result);
 	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
 }
 
@@ -149,13 +145,12 @@ export async function* runPaid(
 	const operations = pay.filter((operation) => voice !== undefined || !isSpeech(operation));
 	const eventsOf = (paid: string[]) => {
 		const detectable = paid.filter((operation) => hasSocket || !isSpeech(operation));
-		return new Set(detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated')));
+		const events = detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated'));
+		return shared.EVENTS.filter(({ value }) => events.includes(value as 'completed'));
 	};
-	const { redact } = credential;
 	const exchanges: Exchange[] = [];
-	const events = eventsOf(operations);
-	const listen = async () => await listenFor(credential, events);
-	const trigger = events.size > 0 ? await record({ exchanges, redact }, listen) : undefined;
+	const events = eventsOf(operations).map(({ value }) => value);
+	const trigger = await record({ exchanges }, async () => await listenFor(credential, events));
 	const succeeded: string[] = [];
 	try {
 		for (const operation of operations) {
@@ -169,51 +164,44 @@ export async function* runPaid(
 			if (isSpeech(operation) && done.taskId)
 				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });
 		}
-		if (eventsOf(succeeded).size === 0 || stop.aborted) return;
+		const awaited = eventsOf(succeeded);
+		if (awaited.length === 0 || stop.aborted) return;
 		before?.('trigger');
-		const lines = await trigger!.waitFor(eventsOf(succeeded), stop);
-		yield { operation: 'trigger', lines: redact.value(lines), exchanges };
+		const { detected, errors } = trigger;
+		const missing = () => awaited.filter(({ value }) => !detected.has(value));
+		const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
+		await eventually('all events', 30_000, isOver).catch(() => {});
+		const lines = [
+			...missing().map(({ name }) => `error: it does not detect: ${name}`),
+			...shared.EVENTS.filter(({ value }) => detected.has(value)).map(
+				({ name }) => `event: ${name}`,
+			),
+			...errors.map((text) => `error: ${text}`),
+		];
+		yield { operation: 'trigger', lines, exchanges };
 	} finally {
-		await trigger?.close();
+		await trigger.close();
 	}
 }
 
-/** Activates a trigger that listens for `events`. */
-async function listenFor({ redact: _, ...credential }: Credential, events: Set<string>) {
-	const detected = new Set<string>();
+/** Activates a trigger that listens for `events`, if there are any. */
+async function listenFor(credential: Credential, events: string[]) {
+	const detected = new Set<unknown>();
 	const errors: string[] = [];
-	const options = { events: [...events], options: { checkInterval: 10 } };
-	const response = await activateTrigger(
-		{ workflowId: 'check', nodes: [triggerNode(options)], credential },
-		(output, _, ending) => {
-			detected.add(String(output[0]![0]!.json.event));
-			ending?.resolve({} as never);
-		},
-		({ message }) => errors.push(message),
-	).catch(({ message }: Error) => errors.push(message));
-	return {
-		/**
-		 * Waits for the `awaited` events, at most half a minute. An error or `stop` ends the wait. Resolves with the
-		 * lines of the outcome.
-		 */
-		waitFor: async (awaited: Set<string>, stop: AbortSignal) => {
-			const missing = () => [...awaited].filter((event) => !detected.has(event));
-			const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
-			await eventually('all events', 30_000, isOver).catch(() => {});
-			return [
-				...missing().map((event) => `error: it does not detect: ${nameOf(event)}`),
-				...[...detected].sort().map((event) => `event: ${nameOf(event)}`),
-				...errors.map((text) => `error: ${text}`),
-			];
-		},
-		close: async () => {
-			if (typeof response === 'object') await response.closeFunction?.();
-		},
-	};
+	const options = { events, options: { checkInterval: 10 } };
+	const response =
+		events.length > 0 &&
+		(await activateTrigger(
+			{ workflowId: 'check', nodes: [triggerNode(options)], credential: { ...credential } },
+			(output, _, ending) => {
+				detected.add(output[0]![0]!.json.event);
+				ending?.resolve({} as never);
+			},
+			({ message }) => errors.push(message),
+		).catch(({ message }: Error) => void errors.push(message)));
+	const close = async () => await (response ? response.closeFunction?.() : undefined);
+	return { detected, errors, close };
 }
-
-/** Returns the name of a trigger's event in n8n's editor. */
-const nameOf = (event: string) => shared.EVENTS.find(({ value }) => value === event)?.name;
 
 /** Returns the lines of an outcome: what a user would notice of a run. */
 function linesOf(result: WorkflowResult): string[] {

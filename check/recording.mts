@@ -6,23 +6,11 @@ import { join } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { MISSING_TASK, OWN_LINES, PAID, type Run } from './operations.mts';
-import { fileIn, textPieces, type Exchange } from './wire.mts';
+import { FILE_START_BYTES, readExchange, type Exchange, type ReadExchange } from './wire.mts';
 import { shared } from './shared.mts';
 
-/** A part of a recorded answer. Instead of a text, a file has the stand-in for its start. */
-interface Piece {
-	ms: number;
-	text?: string;
-	base64?: string;
-}
-
-export interface RecordedExchange extends Omit<Exchange, 'parts' | 'redact'> {
-	pieces: Piece[];
-	/** The size of a file; 0 for a text. */
-	bytes: number;
-}
-
-type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: RecordedExchange[] };
+/** An operation of the node as it is recorded and shown. */
+export type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: ReadExchange[] };
 
 export interface Recording {
 	format: 3;
@@ -31,7 +19,7 @@ export interface Recording {
 	/** The operations of the node, in order. */
 	runs: RecordedRun[];
 	/** What the check itself has asked. */
-	others: RecordedExchange[];
+	others: ReadExchange[];
 }
 
 /** Matches a time or a date as services write it. */
@@ -66,9 +54,12 @@ const KEY_WORDS = new Set(
 );
 /** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
 const SENTENCE_WORDS = new Set(
-	globSync('nodes/shared/{n8n/messages,parsing/{errorTable,fileType,responses}}.ts', { cwd: ROOT })
+	globSync(
+		'nodes/{shared/{n8n/messages,parsing/{errorTable,fileType,responses}},MediaGeneration/{run/generationRecord,resources/speech/collect}}.ts',
+		{ cwd: ROOT },
+	)
 		.map((file) => readFileSync(join(ROOT, file), 'utf8'))
-		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, shared.TASK_MESSAGE_TYPE)
+		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, OWN_LINES, shared.TASK_MESSAGE_TYPE)
 		.concat('cancelled done generating submitted succeeded success')
 		.flatMap(wordsOf),
 );
@@ -78,14 +69,18 @@ const WORDS_KEY = new RegExp(
 	`${shared.ERROR_TEXT_FIELD.source}|message|detail|status|state|^event$`,
 	'i',
 );
-/** Matches an HTTP status of an error. Without the word, it may be part of a telephone number. */
-const NUMBERED_ERROR = /^(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d$/;
+/**
+ * Matches an HTTP status of an error (without the word, it may be part of a telephone number), a duration, and what the
+ * node quotes itself.
+ */
+const HARMLESS =
+	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token)$/;
 /**
  * Matches what is judged as one in a sentence: a URL, quoted text of several words without its quotation marks, a
- * stand-in, an HTTP status, an e-mail address, or a word.
+ * stand-in, a harmless number, an e-mail address, or a word.
  */
 const PART =
-	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|\b\d{1,3} s(?:econds)?\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */
@@ -97,35 +92,21 @@ const TEN_YEARS_MS = 10 * 365 * 86_400_000;
 /** Matches the start of a file that shows its type. Of its other bytes, nothing is kept. */
 const FILE_TYPE =
 	/^(?:RIFF.{4}(?:WAVE|WEBP)|ID3|\xff[\xd8\xe2-\xfb].|.{4}ftyp.{4}|\x89PNG|GIF8|OggS|fLaC|\x1aE\xdf\xa3)/s;
-/** How many bytes stand for the start of a file. Without a remainder, they can be part of a text in base64. */
-const FILE_START_BYTES = 24;
 /** Matches the file extensions that are kept. Any other extension may be part of a name. */
 const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
-/** Where one form of base64 is like another at first, the rest of it is beside the mask. Returns a text without that. */
-const withoutRest = (text: string) => text.replace(/([*•]{5})[\w+/%=-]+/g, '$1');
-
-/** Returns a redactor of the token: as text, as codes of its characters, and in base64, there also behind a user name. */
+/** Returns a redactor of the token, also in base64 and as hexadecimal codes. */
 export const redactorOf = (token: string): Redactor => {
-	const codes = Array.from(Buffer.from(token), (code) => code.toString(16));
-	const inCodes = ['', '%', '\\u00', '\\x'].map((before) => before + codes.join(before));
-	const inHtml = [`&#x${codes.join(';&#x')};`, `&#${Buffer.from(token).join(';&#')};`];
-	const inBase64 = [0, 1, 2].map((shift) =>
-		Buffer.from('\0'.repeat(shift) + token)
-			.toString('base64url')
-			.slice(shift && shift + 1),
+	const encoded = (['base64', 'base64url', 'hex'] as const).map((coding) =>
+		Buffer.from(token).toString(coding),
 	);
-	const older = inBase64.map((form) => form.replaceAll('-', '+').replaceAll('_', '/'));
-	const forms = [token, ...inCodes, ...inHtml, ...inBase64, ...older];
-	const masked = shared.combineRedactors(forms.map(shared.redactor));
-	const text = (source: string) => withoutRest(masked.text(source));
-	return { text, value: (value) => JSON.parse(text(JSON.stringify(value))) as typeof value };
+	return shared.combineRedactors([token, ...encoded].map(shared.redactor));
 };
 
 /** True if a part of a sentence can identify nobody: it consists of `words`, means an error, or has an HTTP status. */
 function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
-	if (NUMBERED_ERROR.test(part)) return true;
+	if (HARMLESS.test(part)) return true;
 	// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
@@ -145,28 +126,27 @@ const isTime = (value: string | number): boolean =>
 	Math.abs(Date.now() - shared.asTime(value)) < TEN_YEARS_MS &&
 	(typeof value === 'number' || TIME.exec(value)?.[0] === value);
 
-/**
- * Returns a line of an outcome without all that may identify somebody, and without stand-ins. So the line is the same
- * before and after a recording.
- */
-export function lineOf(text: string): string {
-	const known = (words: string) =>
-		words
-			.replace(PART, (part) => (isHarmless(part) ? part : '…'))
-			.split(' ')
-			.filter((word) => !word.includes('…'));
-	const [kind, said = ''] = text.split(/: (.*)/s);
-	if (kind === 'fields') return `fields: ${said.split(', ').filter(isHarmlessKey).join(', ')}`;
-	if (kind === 'file') return `file: ${said.replace(/^[^,]+/, (type) => known(type).join(' '))}`;
-	if (kind !== 'error' && kind !== 'hint') return text;
+/** Returns a recorded line of an outcome without its stand-ins, so that it is the same whatever they are. */
+export function lineOf(line: string): string {
+	if (!/^(?:error|hint|fields): /.test(line)) return line;
 	// The node truncates long sentences, and where it does that depends on the stand-ins and on the token.
-	return [`${kind}:`, ...known(said.split(/[*•]{5}/)[0]!).slice(0, 40)].join(' ').trim();
+	const words = line.split(/[*•]{5}/)[0]!.split(/[\s,]+/);
+	return words
+		.filter((word) => !/[\d…]/.test(word))
+		.slice(0, 40)
+		.join(' ')
+		.trim();
 }
 
 /** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */
 export class StandIns {
+	readonly redact: Redactor;
 	/** For each kind of value, the stand-ins by the values that they replace. */
 	readonly #standIns = new Map<string, Map<string, string>>();
+
+	constructor(token: string) {
+		this.redact = redactorOf(token);
+	}
 
 	/** Returns how many different values of each kind were replaced, such as `3 × text`. */
 	counts = () => [...this.#standIns].map(([kind, values]) => `${values.size} × ${kind}`);
@@ -221,7 +201,8 @@ export class StandIns {
 	}
 
 	#sentence = (text: string): string =>
-		text.replace(PART, (part) => {
+		// Elsewhere, too few words stay for a token.
+		this.redact.text(text).replace(PART, (part) => {
 			if (/^https?:/.test(part)) return this.#url(part);
 			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase());
 		});
@@ -298,54 +279,40 @@ export class StandIns {
 		};
 	}
 
-	exchange(whole: Exchange): RecordedExchange {
-		const { parts: _, redact: __, ...exchange } = whole;
-		const file = fileIn(whole);
-		const pieces: Piece[] = file
-			? [{ ms: whole.parts[0]!.ms, base64: fileStart(file) }]
-			: textPieces(whole).map(({ ms, text }) => ({ ms, text: this.#body(text) }));
+	/** Returns an exchange as it is recorded and shown. */
+	exchange = (exchange: Exchange): ReadExchange => {
+		const read = readExchange(exchange);
 		return {
-			...exchange,
-			origin: this.#origin(exchange.origin),
-			path: this.#path(exchange.path),
-			headers: this.#headers(exchange),
-			pieces,
-			bytes: file?.length ?? 0,
+			...read,
+			origin: this.#origin(read.origin),
+			path: this.#path(read.path),
+			headers: this.#headers(read),
+			pieces: read.pieces.map(({ ms, text, base64 = '' }) =>
+				text === undefined
+					? { ms, base64: fileStart(Buffer.from(base64, 'base64')) }
+					: { ms, text: this.#body(text) },
+			),
 			// Only the reason for which a WebSocket was closed comes from the service.
-			broke: exchange.broke?.replace(/(?<=\(\d+ ).*(?=\)$)/s, this.#sentence),
+			broke: read.broke?.replace(/(?<=\(\d+ ).*(?=\)$)/s, this.#sentence),
 		};
-	}
+	};
 
-	/** Returns an exchange as it is recorded, for the table. */
-	shown(exchange: Exchange): Exchange {
-		const { pieces, bytes: _, ...recorded } = this.exchange(exchange);
-		const parts = pieces.map(({ ms, text, base64 = '' }) => ({
-			...{ ms, bytes: text === undefined ? Buffer.from(base64, 'base64') : Buffer.from(text) },
-		}));
-		return { ...recorded, parts, redact: shared.redactor('') };
-	}
-
-	/** Returns what came of an operation, for the table. */
-	shownRun = ({ operation, lines, exchanges }: Run): Run => ({
-		...{ operation, lines: lines.map(this.#line) },
-		exchanges: exchanges.map((exchange) => this.shown(exchange)),
+	/** Returns what came of an operation, as it is recorded and shown. */
+	run = ({ operation, lines, exchanges }: Run): RecordedRun => ({
+		...{ operation, lines: lines.map(this.line) },
+		exchanges: exchanges.map(this.exchange),
 	});
 
-	/** Replaces what comes from the service in a line of an outcome, but no duration. */
-	#line = (line: string): string =>
-		!/^(?:error|hint): /.test(line) || OWN_LINES.includes(line)
-			? line
-			: line.replace(
-					/(\b\d{1,4} s(?:econds)?\b)|.+?(?=\b\d{1,4} s(?:econds)?\b|$)/gs,
-					(part, duration) => (duration ? part : this.#sentence(part)),
-				);
-
-	run({ operation, lines, exchanges }: Run): RecordedRun {
-		return {
-			...{ operation, lines: lines.map((line) => lineOf(line)) },
-			exchanges: exchanges.map((exchange) => this.exchange(exchange)),
-		};
-	}
+	/** Replaces what comes from the service in a line of an outcome. */
+	line = (line: string): string => {
+		const [kind, said = ''] = line.split(/: (.*)/s);
+		if (kind === 'fields') {
+			const keyOf = (key: string) => (isHarmlessKey(key) ? key : this.#standIn('text', key));
+			return `fields: ${said.split(', ').map(keyOf).join(', ')}`;
+		}
+		if (kind === 'file') return line.replace(/(?<=: )[^,]+/, this.#sentence);
+		return kind === 'error' || kind === 'hint' ? `${kind}: ${this.#sentence(said)}` : line;
+	};
 }
 
 /** Returns what replaces the start of a file, in base64. */
@@ -359,9 +326,8 @@ function fileStart(file: Buffer): string {
 /** Returns the text of the recording's file. Throws if it contains the token in any form that `redactorOf` knows. */
 export function toJson(recording: Recording, token: string): string {
 	const text = `${JSON.stringify(recording, null, '\t')}\n`;
-	if (redactorOf(token).text(text) !== withoutRest(text)) {
+	if (redactorOf(token).text(text) !== text)
 		throw new Error('Nothing was written: the token may be in the recording.');
-	}
 	return text;
 }
 

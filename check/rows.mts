@@ -1,27 +1,27 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
-import type { Asked } from './ask.mts';
-import { FREE_OPERATIONS, isError, isGood, OWN_LINES, PAID, type Run } from './operations.mts';
-import type { StandIns } from './recording.mts';
+import { createParser } from 'eventsource-parser';
+import { isError, isGood, OWN_LINES, PAID, type Run } from './operations.mts';
+import type { RecordedRun } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
 import {
 	CUT,
 	ENDED_BY_NODE,
-	eventsOf,
-	fileIn,
+	formOf,
+	hasFile,
 	isStream,
+	readExchange,
 	textOf,
-	textPieces,
 	type Exchange,
+	type ReadExchange,
 } from './wire.mts';
 
 type Json = Record<string, unknown>;
 
-const ACCOUNT = '§4.10 Account';
 const ELSEWHERE = 'not where the node looks';
 const BASE = 'http://service.invalid';
 /** Returns the JSON of an answer as the node reads it. */
-const jsonOf = (exchange: Exchange): unknown =>
+const jsonOf = (exchange: ReadExchange): unknown =>
 	shared.parseJson(shared.jsonTextOf(exchange.status, textOf(exchange)));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
@@ -46,12 +46,13 @@ function row(
 }
 
 /** True for a redirect. The status decides, because other answers may have a Location header, too. */
-const isRedirect = ({ status }: Exchange) => status >= 300 && status < 400;
+const isRedirect = ({ status }: Pick<Exchange, 'status'>) => status >= 300 && status < 400;
 /** True if there was no answer, or if its status says that the service does not offer the call. */
-export const isNotThere = ({ status }: Exchange) => [0, 404, 405, 501].includes(status);
+export const isNotThere = ({ status }: Pick<Exchange, 'status'>) =>
+	[0, 404, 405, 501].includes(status);
 
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
-function troubleOf(exchange: Exchange): string | undefined {
+function troubleOf(exchange: ReadExchange): string | undefined {
 	const { status, broke, headers, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
@@ -68,15 +69,11 @@ function troubleOf(exchange: Exchange): string | undefined {
 	return `HTTP ${status}${wait} with ${kind}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-/**
- * Returns the answer to a free operation: the first that the node can read, otherwise the last. If the service has
- * answered nothing, returns the last exchange; undefined if there is none.
- */
-function answerIn({ operation, exchanges }: Run): Exchange | undefined {
+/** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
+function answerIn({ exchanges }: RecordedRun): ReadExchange | undefined {
 	// After a refusal, the node also reads the account.
-	const own = exchanges.filter(
-		({ path }) => operation === 'account' || !path.includes(shared.ACCOUNT_PATH),
-	);
+	const others = exchanges.filter(({ path }) => !path.includes(shared.ACCOUNT_PATH));
+	const own = others.length > 0 ? others : exchanges;
 	return (
 		own.find((call) => troubleOf(call) === undefined) ??
 		own.findLast(({ status }) => status > 0) ??
@@ -88,27 +85,31 @@ function answerIn({ operation, exchanges }: Run): Exchange | undefined {
 const firstSentence = (line: string) =>
 	line.replace(/^\w+: | – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/gs, '');
 /** Returns what the node says of its error; undefined if it has none. */
-function errorIn({ lines }: Run): string | undefined {
+function errorIn({ lines }: RecordedRun): string | undefined {
 	const error = lines.find(isError);
 	const said = error && firstSentence(error);
 	return said && (OWN_LINES.includes(error) ? said : `n8n says “${said}”`);
 }
 
-/** A value in JSON, with the keys that lead to it; the key '0' stands for the first entry of a list. */
+/** A value in JSON: `holder[key]`. */
 interface Place {
-	path: string[];
-	/** The path joined by dots, without the '0' of each list: `data.url`. */
+	/** The keys that lead to it, joined by dots, without the indexes of lists: `data.url`. */
 	name: string;
-	value: unknown;
+	holder: Json;
+	key: string;
 }
 
 /** Returns the places of all values in JSON; of a list, only those in its first entry. */
-function placesIn(value: unknown, path: string[] = []): Place[] {
-	const looked = Array.isArray(value) ? value.slice(0, 1) : value;
-	const inner = typeof looked === 'object' ? Object.entries(looked ?? {}) : [];
-	if (inner.length === 0)
-		return [{ path, name: path.filter((key) => key !== '0').join('.'), value }];
-	return inner.flatMap(([key, each]) => placesIn(each, [...path, key]));
+function placesIn(holder: unknown, names: string[] = []): Place[] {
+	if (typeof holder !== 'object' || holder === null) return [];
+	const isList = Array.isArray(holder);
+	return Object.entries(holder)
+		.slice(0, isList ? 1 : undefined)
+		.flatMap(([key, value]) => {
+			const path = isList ? names : [...names, key];
+			const inner = placesIn(value, path);
+			return inner.length > 0 ? inner : [{ name: path.join('.'), holder: holder as Json, key }];
+		});
 }
 
 /** Returns a remark that names the fields of answers or messages. */
@@ -136,12 +137,12 @@ const isLost = ({ read }: Field, json: unknown) =>
 const MARKER = 'https://mark.invalid/mark.png';
 /** Returns the name of the field that `read` reads: the one whose value, if replaced by MARKER, is in the result. */
 const nameReadBy = ({ read }: Field, json: unknown) =>
-	placesIn(json).find(({ path }) => {
-		const copy = structuredClone(json);
-		const keys = path.slice(0, -1);
-		const parent = keys.reduce<unknown>((inner, key) => (inner as Json)[key], copy) as Json;
-		if (path.length > 0) parent[path.at(-1)!] = MARKER;
-		return JSON.stringify(read(copy))?.includes(MARKER);
+	placesIn(json).find(({ holder, key }) => {
+		const value = holder[key];
+		holder[key] = MARKER;
+		const isRead = JSON.stringify(read(json))?.includes(MARKER);
+		holder[key] = value;
+		return isRead;
 	})?.name;
 
 /** Returns a remark for each field that the node cannot find in JSON, or that has another name than in the contract. */
@@ -154,97 +155,80 @@ const differencesIn = (json: unknown, fields: Field[]): Remarks =>
 			: undefined;
 	});
 
-const field = (what: string, names: string[], read: Field['read'], ifLost?: string): Field => ({
-	what,
-	names,
-	read,
-	ifLost,
-});
-
 const filesOf = (raw: unknown) =>
 	shared.readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
 const taskIn = (raw: unknown) =>
 	shared.readSpeechTask(raw, { baseUrl: BASE, redact: shared.redactor('') });
-const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
 const timeOf = (entry: unknown) => shared.asTime((entry as Json).created_at);
-const CREATED_ID = field('ID', ['task_id'], shared.readCreatedTaskId);
-const TASK_FIELDS = [
-	field('status', ['status'], (raw) => taskIn(raw)?.status),
-	field('audio URL', ['audio_url'], (raw) => taskIn(raw)?.audioUrl),
-];
-const fileUrl = (ifLost?: string) => field('file URL', ['file_url', 'file_urls'], filesOf, ifLost);
-
-interface Part {
-	part: string;
-	/** What the answer means in n8n if the node can read it. */
-	ifRead: string;
-	/** What is lost if it cannot. */
-	ifLost: string;
-	/** For a list: what the node reads from its entries. */
-	entryFields?: Field[];
-}
 
 const byId = 'voices must be entered By ID';
 const byIdAlone = 'a lost video or image is found by its ID alone';
 const isLostVideo =
 	'a video or image whose stream breaks is lost; the trigger detects no videos and images';
-const READ_PARTS: Record<string, Part> = {
-	account: {
-		...{ part: ACCOUNT, ifRead: 'passes the fields on' },
-		ifLost: 'nothing is known of the account; n8n may refuse to publish the trigger',
+const CREATED_ID: Field = { what: 'ID', names: ['task_id'], read: shared.readCreatedTaskId };
+const TASK_FIELDS: Field[] = [
+	{ what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status },
+	{ what: 'audio URL', names: ['audio_url'], read: (raw) => taskIn(raw)?.audioUrl },
+];
+const FILE_URL = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
+const VOICE_FIELDS: Field[] = [
+	{
+		...{ what: 'ID', names: ['voice_id'], ifLost: byId },
+		read: (raw) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw),
 	},
-	voices: {
-		...{ part: '§4.4 Voices', ifRead: 'lists the voices to choose from', ifLost: byId },
-		entryFields: [field('ID', ['voice_id'], voiceIdIn, byId)],
+];
+const HISTORY_FIELDS: Field[] = [
+	{ ...FILE_URL, ifLost: isLostVideo },
+	{ what: 'ID', names: ['id'], read: shared.idOf },
+	{
+		...{ what: 'prompt', names: ['prompt'], ifLost: byIdAlone },
+		read: (entry) => shared.asText((entry as Json).prompt),
 	},
-	history: {
-		...{ part: '§4.9 History', ifLost: isLostVideo },
-		ifRead: 'finds a lost video or image here, and the trigger detects new ones',
-		entryFields: [
-			fileUrl(isLostVideo),
-			field('ID', ['id'], shared.idOf),
-			field('prompt', ['prompt'], (entry) => shared.asText((entry as Json).prompt), byIdAlone),
-			field('created_at', ['created_at'], timeOf, byIdAlone),
-		],
-	},
-};
+	{ what: 'created_at', names: ['created_at'], read: timeOf, ifLost: byIdAlone },
+];
 
-const entriesOn = (page: Exchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
+const entriesOn = (page: ReadExchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
 /** Returns when the newest of some entries was made; NaN if that is unknown. */
 const newestOf = (entries: Json[]) => Math.max(...entries.map(timeOf));
 
-/** Judges an answer that the node should be able to read: the account or a list. */
-function readRow(run: Run, { part, ifRead, ifLost, entryFields }: Part, asked: Asked): Row {
+/**
+ * Judges an answer that the node should be able to read: the account, or a list whose entries have the `fields`. `ifRead`
+ * and `ifLost` are what follows in n8n. `otherPages` are other pages of the list.
+ */
+function readRow(
+	part: string,
+	run: RecordedRun,
+	[ifRead, ifLost]: [ifRead: string, ifLost: string],
+	fields?: Field[],
+	otherPages: ReadExchange[] = [],
+): Row {
 	const answer = answerIn(run);
-	const [json, trouble] = [answer && jsonOf(answer), answer && troubleOf(answer)];
-	const entries = entryFields && answer ? entriesOn(answer) : [];
-	const lostIn = (entry: Json) => entryFields!.filter((field) => isLost(field, entry));
-	// A failed video has no file, so the most complete entry tells what all may have.
-	const entry = entries.toSorted((a, b) => lostIn(a).length - lostIn(b).length)[0];
-	const isKnown = (each: Json) => entries.some((known) => shared.idOf(known) === shared.idOf(each));
-	const otherPages = run.operation === 'history' ? asked.otherPages.map(entriesOn) : [];
-	const isMissed = otherPages.some(
-		(page) => newestOf(page) > newestOf(entries) && !page.some(isKnown),
-	);
+	const trouble = answer && troubleOf(answer);
+	const entries = fields && answer ? entriesOn(answer) : [];
+	const lostIn = (entry: Json) => fields!.filter((field) => isLost(field, entry));
+	// A failed video has no file, so a complete entry tells what all may have.
+	const entry = entries.find((each) => lostIn(each).length === 0) ?? entries[0];
+	const isMissed = otherPages.some((page) => newestOf(entriesOn(page)) > newestOf(entries));
 	const error = errorIn(run);
-	const hasList = placesIn(json).some(({ path }) => path.includes('0'));
-	const isUnread = error !== undefined || (entryFields && entries.length === 0 && hasList);
-	const lost =
-		(isUnread ? ifLost + (error ? ` (${error})` : '') : undefined) ??
-		(isMissed ? `the newest entries are missed: ${ifLost}` : undefined) ??
-		(entry && lostIn(entry).find((field) => field.ifLost)?.ifLost);
+	const hasOtherList =
+		fields && entries.length === 0 && answer && /\[\s*[^\s\]]/.test(textOf(answer));
+	const isUnread = error !== undefined || hasOtherList;
+	const lost = isUnread
+		? ifLost + (error ? ` (${error})` : '')
+		: isMissed
+			? `the newest entries are missed: ${ifLost}`
+			: entry && lostIn(entry).find((field) => field.ifLost)?.ifLost;
 	const facts = [
-		entryFields && !isUnread && `entries: ${entries.length}`,
-		trouble === undefined && fieldsIn(json),
+		fields && !isUnread && `entries: ${entries.length}`,
+		answer && !trouble && fieldsIn(jsonOf(answer)),
 		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
 	];
 	const differences = [
-		trouble,
-		trouble === undefined && isUnread && ELSEWHERE,
+		trouble ?? (isUnread && ELSEWHERE),
 		isMissed && 'another page has newer entries',
-		...(entry ? differencesIn(entry, entryFields!) : []),
+		...(entry ? differencesIn(entry, fields!) : []),
 	];
-	const inN8n = lost ?? (entryFields && !entry ? 'nothing to read yet' : ifRead);
+	const inN8n = lost ?? (fields && !entry ? 'nothing to read yet' : ifRead);
 	const grade = lost === undefined ? 'works' : 'limits';
 	return row(part, answer && !isNotThere(answer), [facts, differences], inN8n, grade);
 }
@@ -254,111 +238,89 @@ function refusalRow(
 	part: string,
 	what: string,
 	expected: number,
-	run: Run,
-	ifTaken: [says: string, inN8n: string, grade: Row['grade']],
+	run: RecordedRun,
+	[ifTaken, inN8n, grade]: [ifTaken: string, inN8n: string, grade: Row['grade']],
 ): Row {
 	const answer = answerIn(run);
 	const error = errorIn(run);
-	const accepted = answer && [`HTTP ${answer.status}`, fieldsIn(jsonOf(answer))].filter(Boolean);
-	const subject = error === undefined ? `${what} ${ifTaken[0]}` : what;
-	const fact = answer && `${subject}: ${troubleOf(answer) ?? accepted!.join(', ')}`;
-	const isExpected = answer?.status === expected && jsonOf(answer) !== undefined;
+	const subject = error === undefined ? `${what} ${ifTaken}` : what;
+	const json = answer && jsonOf(answer);
+	const taken = [`HTTP ${answer?.status}`, fieldsIn(json)].filter(Boolean).join(', ');
+	const fact = answer && `${subject}: ${troubleOf(answer) ?? taken}`;
+	const isExpected = answer?.status === expected && json !== undefined;
 	const remarks: [Remarks, Remarks?] = isExpected ? [[fact]] : [[], [fact]];
-	const [, inN8n, grade] = error === undefined ? ifTaken : ['', error];
-	return row(part, answer && true, remarks, inN8n, grade);
+	return row(part, answer && true, remarks, error ?? inN8n, error === undefined ? grade : 'works');
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
-export function voiceIn(runs: Run[]): string | undefined {
-	const run = runs.find(({ operation }) => operation === 'voices');
-	const answer = run && answerIn(run);
-	const places = answer ? placesIn(jsonOf(answer)) : [];
+export function voiceIn(answers: ReadExchange[]): string | undefined {
+	const places = answers.flatMap((answer) => placesIn(jsonOf(answer)));
 	const named = (pattern: RegExp) => places.find(({ name }) => pattern.test(name));
-	return shared.asId((named(/voice[_-]?id$/i) ?? named(/(?:^|\.)(?:uu)?id$/i))?.value);
-}
-
-/** Returns the row that says why nothing works: what the node makes of the account. */
-export function blockedRow(account: Run): Row {
-	const answer = answerIn(account);
-	const advice = `${errorIn(account)}: check the Base URL and the API Token`;
-	const trouble = answer && (troubleOf(answer) ?? ELSEWHERE);
-	return row(ACCOUNT, answer && !isNotThere(answer), [[], [trouble]], advice, 'fails');
+	const { holder, key = '' } = named(/voice[_-]?id$/i) ?? named(/(?:^|\.)(?:uu)?id$/i) ?? {};
+	return shared.asId(holder?.[key]);
 }
 
 /** Matches headers that any server sends. */
 const ORDINARY_HEADERS =
 	/^(?:content-(?:type|length)|date|connection|keep-alive|transfer-encoding|location)$/;
+/** Matches headers whose values identify nobody. */
+const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/;
 
+/** Judges what the server and its edge add to the answers. */
 export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
-	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET')!;
-	const { headers, http, origin } = first;
+	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
-	const answers = exchanges.filter(({ status }) => status > 101);
-	const away = answers.filter((answer) => {
-		return shared.failureOfStatus(answer.status, textOf(answer)).kind === 'unavailable';
-	});
-	const statuses = [...new Set(away.map(({ status }) => status))].join(', ');
+	const failed = exchanges.filter(({ status }) => status >= 500);
 	const facts = [
-		`HTTP/${http}`,
-		origin.startsWith('http:') && 'not encrypted',
-		...Object.entries(headers)
+		`HTTP/${first?.http}`,
+		first?.origin.startsWith('http:') && 'not encrypted',
+		...Object.entries(first?.headers ?? {})
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
-			.map(([name, value]) => {
-				// The values of other headers may identify the user.
-				const isShown = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/.test(name);
-				return isShown ? `${name}: ${String(value)}` : name;
-			}),
+			.map(([name, value]) => (SHOWN_HEADERS.test(name) ? `${name}: ${String(value)}` : name)),
 		...new Set(redirects),
-		statuses && `not available (${statuses}): ${away.length} of ${answers.length} answers`,
+		failed.length > 0 && `HTTP ${failed[0]!.status}: ${failed.length} of ${exchanges.length} times`,
 	];
 	const inN8n = [
 		redirects.length > 0 &&
 			'follows redirects of files, and within the host those of reads, and of create calls with 307 or 308',
-		statuses && 'repeats reads for some time: a create call that is not answered fails',
+		failed.length > 0 && 'repeats reads for some time: a create call that is not answered fails',
 	].filter(Boolean);
 	const nothing = 'nothing: the node speaks HTTP/1.1';
 	return row('The server and its edge', true, [facts], inN8n.join('; ') || nothing);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */
-const messagesIn = (exchanges: Exchange[]) =>
+const messagesIn = (exchanges: ReadExchange[]) =>
 	exchanges
-		.filter(({ method }) => method === 'WEBSOCKET')
-		.flatMap((socket) =>
-			textPieces(socket).map(({ ms, text }) => {
-				return { ...shared.readNotification(text), at: socket.at + ms, text };
+		.filter(({ status }) => status === 101)
+		.flatMap(({ at, pieces }) =>
+			pieces.map(({ ms, text = '' }) => {
+				return { ...shared.readNotification(text), at: at + ms, json: shared.parseJson(text) };
 			}),
 		);
 
-/** Returns how a WebSocket has ended, in words; undefined if it was not ended by the service. */
-function socketEnd({ status, broke, ended = 0 }: Exchange): string | undefined {
-	if (status !== 101 || broke === undefined || broke === ENDED_BY_NODE) return undefined;
-	const how = broke.includes('(1006)')
-		? 'broken off without a close frame'
-		: /^closed/.test(broke)
-			? broke
-			: `broken off by an invalid frame (${broke})`;
-	return `${how} after ${seconds(ended)}`;
-}
-
-/** Judges the WebSocket that the check has kept open, and those of the runs. */
-export function socketRow(held: Exchange, runs: Run[]): Row {
+/** Judges the WebSocket that the check has kept open, and those of the node. */
+export function socketRow(runs: RecordedRun[]): Row {
+	const exchanges = runs.flatMap((run) => run.exchanges);
+	const held = runs.find(({ operation }) => operation === 'socket')!.exchanges[0]!;
 	const part = '§6.2 WebSocket';
-	const byId = "the trigger detects speech tasks only if listed in 'Task IDs'";
-	const polls = `the node polls every 5 s; ${byId}`;
+	const listed = "the trigger detects speech tasks only if listed in 'Task IDs'";
+	const polls = `the node polls every 5 s; ${listed}`;
 	if (held.status !== 101)
 		return row(part, false, [[troubleOf(held) ?? `HTTP ${held.status}`]], polls, 'limits');
-	const exchanges = [held, ...runs.flatMap((run) => run.exchanges)];
 	const messages = messagesIn(exchanges);
 	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
 	const isMute = !isRead && runs.some((run) => run.operation === 'speech' && isGood(run));
-	const jsons = messages.map(({ text }) => shared.parseJson(text));
-	const isError = (json: unknown) =>
-		shared.isErrorAnswer(json) || (shared.isRecord(json) && shared.isFailureWord(json.type));
-	const error = jsons.find(isError);
-	const ends = exchanges.flatMap((exchange) => socketEnd(exchange) ?? []);
+	const jsons = messages.map(({ json }) => json);
+	const error = jsons.find(
+		(json) =>
+			shared.isErrorAnswer(json) || (shared.isRecord(json) && shared.isFailureWord(json.type)),
+	);
+	const lost = exchanges.find(({ status, broke = ENDED_BY_NODE }) => {
+		return status === 101 && broke !== ENDED_BY_NODE;
+	});
 	const facts = [
 		held.broke === ENDED_BY_NODE && 'open for ten seconds',
 		`messages: ${messages.length}`,
@@ -368,52 +330,66 @@ export function socketRow(held: Exchange, runs: Run[]): Row {
 		isUnread && 'no message that the node can read',
 		error !== undefined && `an error: ${shared.readReason(error) ?? 'without a reason'}`,
 		isMute && messages.length === 0 && 'no message about the speech task',
-		ends[0],
+		lost && `${lost.broke} after ${seconds(lost.ended ?? 0)}`,
 	];
-	const inN8n =
-		ends.length > 0
-			? `the node opens it again and again; while it is closed, ${polls}`
-			: isMute
-				? `the node polls every 5 to 30 s; ${byId}`
-				: `results come at once${isRead ? '' : `, if ${isUnread ? 'other ' : ''}messages come`}`;
-	const isGoodSocket = ends.length === 0 && !isMute && error === undefined;
+	const atOnce = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
+	const inN8n = lost
+		? `the node opens it again and again; while it is closed, ${polls}`
+		: isMute
+			? `the node polls every 5 to 30 s; ${listed}`
+			: atOnce;
+	const isGoodSocket = !lost && !isMute && error === undefined;
 	return row(part, true, [facts, differences], inN8n, isGoodSocket ? 'works' : 'limits');
 }
 
-const ANY_TOKEN = 'test of the credential succeeds with any token';
-
-/** Returns the rows for all that was run and asked, in which nothing identifies anybody. */
-export function rowsOf(allRuns: Run[], wholly: Asked, pay: string[], standIns: StandIns): Row[] {
-	const runs = allRuns.map(standIns.shownRun);
-	const asked = {
-		otherPages: wholly.otherPages.map((page) => standIns.shown(page)),
-		wrongToken: standIns.shownRun(wholly.wrongToken),
-		socket: standIns.shown(wholly.socket),
-	};
-	const runOf = (name: string) => runs.find(({ operation }) => operation === name)!;
-	const answers = [asked.wrongToken, runOf(asked.wrongToken.operation)].map(answerIn);
-	const [withWrongToken, withToken] = answers.map((answer) => answer && fieldsIn(jsonOf(answer)));
-	const ifTokenTaken: Parameters<typeof refusalRow>[4] =
-		withWrongToken === withToken
-			? ['is accepted', `a mistyped token is not noticed: n8n's ${ANY_TOKEN}`, 'works']
-			: ['is not refused', `n8n takes this for the account: its ${ANY_TOKEN}`, 'limits'];
+/** Returns all rows, for the runs as they are recorded, and for what `edgeRow` says. */
+export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
+	const runOf = (name: string) => runs.find(({ operation }) => operation === name);
+	const account = runOf('account')!;
+	const accountRow = readRow('§4.10 Account', account, [
+		'passes the fields on',
+		'nothing is known of the account; n8n may refuse to publish the trigger',
+	]);
+	const [token, pages] = ['token', 'pages'].map(runOf);
+	if (!token || !pages) {
+		const inN8n = `${errorIn(account)}: check the Base URL and the API Token`;
+		return [{ ...accountRow, inN8n, grade: 'fails' }];
+	}
+	const history: [string, string] = [
+		'finds a lost video or image here, and the trigger detects new ones',
+		isLostVideo,
+	];
 	return [
-		edgeRow(allRuns),
-		refusalRow('§5 The token', 'a wrong token', 401, asked.wrongToken, ifTokenTaken),
-		...Object.entries(READ_PARTS).map(([name, part]) => readRow(runOf(name), part, asked)),
-		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing'), [
+		edge,
+		refusalRow('§5 The token', 'a wrong token', 401, token, [
+			'is not refused',
+			"a mistyped token is not noticed: n8n's test of the credential succeeds with any token",
+			'works',
+		]),
+		accountRow,
+		readRow(
+			'§4.4 Voices',
+			runOf('voices')!,
+			['lists the voices to choose from', byId],
+			VOICE_FIELDS,
+		),
+		readRow('§4.9 History', runOf('history')!, history, HISTORY_FIELDS, pages.exchanges),
+		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing')!, [
 			'is found',
 			'the node takes it for a task',
 			'limits',
 		]),
-		socketRow(asked.socket, runs),
+		socketRow(runs),
 		...paidRows(runs, pay),
 	];
 }
 
+/** The rows of what runs beside the paid operations. */
+const OTHER_PARTS: Record<string, string> = { collect: 'Collect', trigger: 'The trigger' };
+
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
-export function paidRows(runs: Run[], pay: string[]): Row[] {
-	const others = runs.filter(({ operation }) => !FREE_OPERATIONS.includes(operation));
+export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
+	const others = runs.filter(({ operation }) => operation in PAID || operation in OTHER_PARTS);
 	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const all = runs.flatMap(({ exchanges }) => exchanges);
 	// The node counts as not working if no paid operation has succeeded.
@@ -427,10 +403,9 @@ export function paidRows(runs: Run[], pay: string[]): Row[] {
 		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
 		const [facts, differences] = create ? remarksOn(create, all) : [[], []];
 		const wasNotCut = run.operation === 'dropped' && create?.broke !== CUT;
-		const isTrigger = run.operation === 'trigger';
-		const lost = isTrigger ? 'not all that was made' : 'no result';
+		const lost = run.operation === 'trigger' ? 'not all that was made' : 'no result';
 		return row(
-			part ?? (isTrigger ? 'The trigger' : 'Collect'),
+			part ?? OTHER_PARTS[run.operation]!,
 			!contractRow || (create && !isNotThere(create)),
 			[facts, [...differences, wasNotCut && 'the stream could not be cut', isBad && lost]],
 			inN8n.join('; ') || 'no file',
@@ -438,20 +413,20 @@ export function paidRows(runs: Run[], pay: string[]): Row[] {
 		);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
-	const isVoiceless = pay.includes('speech') && voiceIn(runs) === undefined;
+	const voices = runs.find(({ operation }) => operation === 'voices')?.exchanges ?? [];
+	const isVoiceless = pay.includes('speech') && voiceIn(voices) === undefined;
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
 		rows.push(row(UNTRIED, undefined, [remarks], 'try them with --pay (docs/check.md)'));
 	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [[]], 'no other operation needs them'));
 	return rows;
 }
-
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
-function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remarks] {
+function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): [Remarks, Remarks] {
 	const trouble = troubleOf(create);
 	const answer = jsonOf(create);
 	const id = shared.readCreatedTaskId(answer);
-	if (fileIn(create))
+	if (hasFile(create))
 		return [[], ['the audio itself, which the node does not read, in place of a task']];
 	if (id === undefined) return [[fieldsIn(answer)], [trouble ?? 'no ID that the node can read']];
 	const reads = exchanges
@@ -485,12 +460,12 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): [Remarks, Remar
 }
 
 /** Returns the remarks on the answer to a request for a generation. */
-function streamRemarks(create: Exchange): [Remarks, Remarks] {
-	if (fileIn(create)) return [[], ['no stream, but the file itself']];
+function streamRemarks(create: ReadExchange): [Remarks, Remarks] {
+	if (hasFile(create)) return [[], ['no stream, but the file itself']];
 	if (!isStream(create)) {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
-		const differences = trouble ? [] : differencesIn(json, [fileUrl()]);
+		const differences = trouble ? [] : differencesIn(json, [FILE_URL]);
 		return [
 			[fieldsIn(json)],
 			[`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`, ...differences],
@@ -514,38 +489,42 @@ function streamRemarks(create: Exchange): [Remarks, Remarks] {
 		],
 		isWhole && !isFailed
 			? [
-					shared.formOf(textOf(create)) === 'lines' && 'lines of JSON in place of a stream',
+					formOf(create) === 'lines' && 'lines of JSON in place of a stream',
 					ending &&
 						!shared.TERMINAL_EVENTS.complete.test(event) &&
 						`the end is called \`${event}\``,
-					...differencesIn(json, [fileUrl()]),
+					...differencesIn(json, [FILE_URL]),
 				]
 			: [],
 	];
 }
 
-/** True if the service may have accepted a create call, as the node judges it. */
-function mayBeCharged(create: Exchange): boolean {
-	const { status } = create;
-	if (status >= 300 && status < 500) return [303, 408].includes(status);
-	if (status >= 500) return shared.failureOfStatus(status, textOf(create)).kind === 'unavailable';
-	const json = jsonOf(create);
-	const isRefused = shared.isErrorAnswer(json) && shared.idOf(json) === undefined;
-	const isSurelyRefused = isRefused || shared.isThrottledAnswer(json);
-	return shared.failureOfReport(json).kind === 'unavailable' || !isSurelyRefused;
+/** Returns the events of a stream. Those without a name are called `(no name)`. */
+function eventsOf(stream: ReadExchange) {
+	const events: Array<{ event: string; json: unknown; ms: number }> = [];
+	const isLines = formOf(stream) === 'lines';
+	for (const { ms, text = '' } of stream.pieces) {
+		createParser({
+			onEvent: ({ event = '(no name)', data }) =>
+				void events.push({ event, json: shared.parseEventData(data), ms }),
+		}).feed(isLines ? `${text.replace(/^.+$/gm, 'data:$&\n')}\n` : text);
+	}
+	return events;
 }
 
-/** Returns a line for each request that may have been charged: kind and ids, but not that of a user or a request. */
+/** Matches fields with an id in a JSON text, but not those of a user or a request. */
+const ID_FIELD =
+	/"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi;
+
+/** Returns a line for each create call that the service may have accepted, with the kind and all ids in the answer. */
 export const chargeLines = (runs: Run[]) =>
 	runs
 		.flatMap(({ exchanges }) => exchanges)
-		.filter((exchange) => exchange.method === 'POST' && mayBeCharged(exchange))
+		.filter(({ method, status }) => method === 'POST' && (status < 400 || status >= 500))
 		.map((create) => {
 			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
-			const ids = [
-				...textOf(create).matchAll(
-					/"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi,
-				),
-			].map(([, text, number]) => text ?? number);
-			return `${kind}: ${[...new Set(ids)].join(', ') || 'no ID was sent'}`;
+			const ids = [...textOf(readExchange(create)).matchAll(ID_FIELD)].map(
+				([, text, number]) => text ?? number,
+			);
+			return `${kind}: ${[...new Set(ids)].join(', ') || `no ID was sent (HTTP ${create.status})`}`;
 		});

@@ -3,8 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
-import { createParser } from 'eventsource-parser';
-import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { shared } from './shared.mts';
 
 /** A part of an answer, or one WebSocket message. */
@@ -14,8 +12,8 @@ interface Part {
 	bytes: Buffer;
 }
 
-/** One request and its answer, or one WebSocket. Of its fields, only `parts` may contain the token. */
-export interface Exchange {
+/** What is known of one request and its answer, or of one WebSocket, apart from the body. */
+interface Head {
 	/** When the exchange began, in ms since 1970. */
 	at: number;
 	origin: string;
@@ -26,33 +24,41 @@ export interface Exchange {
 	status: number;
 	http: string;
 	headers: IncomingHttpHeaders;
-	parts: Part[];
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
 	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
-	/** Removes the token from what is read of the `parts`. */
-	redact: Redactor;
 }
 
+/** One request and its answer, or one WebSocket, as it was on the wire. */
+export interface Exchange extends Head {
+	parts: Part[];
+}
+
+/** A part of an answer: the events of a stream that arrived together, a WebSocket message, or all of another answer. */
+interface Piece {
+	ms: number;
+	text?: string;
+	/** Instead of a text, the first bytes of a file. */
+	base64?: string;
+}
+
+/** An exchange whose answer can be read. */
+export interface ReadExchange extends Head {
+	pieces: Piece[];
+	/** The size of a file; 0 for a text. */
+	bytes: number;
+}
+
+/** How many bytes are kept of a file. Without a remainder, they can be part of a text in base64. */
+export const FILE_START_BYTES = 24;
 /** The `broke` of an exchange that the node has ended. */
 export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
-/**
- * Returns where the last whole event of a stream ends, after its empty line; 0 if there is none. `text` is what has
- * arrived of the stream in all.
- */
-const endOfEvents = (body: Buffer, text: string): number =>
-	(shared.formOf(text) === 'lines' ? ['\n'] : ['\n\n', '\r\r', '\n\r\n']).reduce((last, end) => {
-		const at = body.lastIndexOf(end);
-		return at < 0 ? last : Math.max(last, at + end.length);
-	}, 0);
 
 interface Recorder {
 	exchanges: Exchange[];
-	/** Removes the token. */
-	redact: Redactor;
 	/** True to cut each event stream after its first events or comments. */
 	cutsStreams?: boolean;
 }
@@ -62,11 +68,11 @@ const recorders = new AsyncLocalStorage<Recorder>();
 /** Runs `act`, and records what it and all that it starts exchange with the service. */
 export const record = <T,>(recorder: Recorder, act: () => T): T => recorders.run(recorder, act);
 
-function startExchange({ exchanges, redact }: Recorder, method: string, url: URL): Exchange {
-	const path = redact.text(method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search);
-	const blank = { status: 0, http: '', headers: {}, parts: [] };
+function startExchange({ exchanges }: Recorder, method: string, url: URL): Exchange {
+	const path = method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search;
 	const { origin } = new URL(url.href.replace(/^ws/, 'http'));
-	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank, redact };
+	const blank = { status: 0, http: '', headers: {}, parts: [] };
+	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank };
 	exchanges.push(exchange);
 	return exchange;
 }
@@ -77,8 +83,17 @@ const since = ({ at }: Exchange) => Date.now() - at;
 export function end(exchange: Exchange, broke?: string): void {
 	if (exchange.ended !== undefined) return;
 	exchange.ended = since(exchange);
-	exchange.broke = broke && exchange.redact.text(broke);
+	exchange.broke = broke;
 }
+
+/** Returns a listener that records the end of an exchange with an error. */
+export const onErrorOf =
+	(exchange: Exchange) =>
+	({ code, message }: NodeJS.ErrnoException) =>
+		end(exchange, code ?? message);
+
+const keep = (exchange: Exchange, bytes: Buffer) =>
+	exchange.parts.push({ ms: since(exchange), bytes });
 
 subscribe('http.client.request.created', (message) => {
 	const { request } = message as { request: ClientRequest };
@@ -96,26 +111,21 @@ subscribe('http.client.request.created', (message) => {
 	};
 	request.prependListener('error', onErrorOf(exchange));
 	const onPart = () => {
-		if (!recorder.cutsStreams || !isStream(exchange)) return;
-		if (endOfEvents(bodyOf(exchange), fullTextOf(exchange)) === 0) return;
+		if (!recorder.cutsStreams) return;
+		const read = readExchange(exchange);
+		if (!isStream(read) || !EVENT_END[formOf(read)]!.test(textOf(read))) return;
 		end(exchange, CUT);
 		setImmediate(() => request.socket?.destroy());
 	};
 	request.prependListener('response', (response) => recordAnswer(exchange, response, onPart));
 });
 
-/** Returns a listener that records the end of an exchange with an error. */
-export const onErrorOf =
-	(exchange: Exchange) =>
-	({ code, message }: NodeJS.ErrnoException) =>
-		end(exchange, code ?? message);
-
 /** Records an answer, which somebody else has to read. `onPart` is called with each part. */
 export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
 	exchange.status = response.statusCode!;
 	exchange.http = response.httpVersion;
 	// A copy, because the node's HTTP client removes some.
-	exchange.headers = exchange.redact.value(response.headers);
+	exchange.headers = { ...response.headers };
 	response.on('error', onErrorOf(exchange));
 	response.on('end', () => end(exchange));
 	// A listener for `data` would take the parts from the node.
@@ -126,9 +136,6 @@ export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPa
 		return push(part, encoding);
 	};
 }
-
-const keep = (exchange: Exchange, bytes: Buffer) =>
-	exchange.parts.push({ ms: since(exchange), bytes });
 
 /** Records a WebSocket, and returns its exchange. */
 export function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
@@ -160,13 +167,13 @@ globalThis.WebSocket = class extends WebSocket {
 	}
 };
 
-/** Returns the body of an answer that arrived with its first `count` parts, without its compression. */
-function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
-	const bytes = Buffer.concat(parts.slice(0, count).map((part) => part.bytes));
+/** Returns the body of an answer without its compression. */
+function bodyOf({ headers, parts }: Exchange): Buffer {
+	const bytes = Buffer.concat(parts.map((part) => part.bytes));
 	const coding = headers['content-encoding']?.toLowerCase() ?? '';
-	const options = { finishFlush: constants.Z_SYNC_FLUSH };
 	try {
-		if (/gzip|deflate/.test(coding)) return unzipSync(bytes, options);
+		if (/gzip|deflate/.test(coding))
+			return unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
 		if (coding === 'br')
 			return brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
 	} catch {
@@ -175,60 +182,59 @@ function bodyOf({ headers, parts }: Exchange, count = parts.length): Buffer {
 	return bytes;
 }
 
-/** Returns a file; undefined if the answer is text. Only the first bytes tell, because headers may be wrong. */
-export function fileIn(exchange: Exchange): Buffer | undefined {
-	const body = bodyOf(exchange);
+/** True if a body is a file. Only the first bytes tell, because headers may be wrong. */
+function isFile(method: string, body: Buffer): boolean {
 	const start = body.subarray(0, shared.SNIFF_BYTES);
-	const isFile =
-		exchange.method === 'GET'
-			? shared.invalidFileReason(start, undefined) === undefined
-			: shared.isMediaFile(start);
-	return isFile ? body : undefined;
+	return method === 'GET'
+		? shared.invalidFileReason(start, undefined) === undefined
+		: shared.isMediaFile(start);
 }
 
-const fullTextOf = (exchange: Exchange) => (fileIn(exchange) ? '' : bodyOf(exchange).toString());
-/** Returns the whole text of an answer, without the token; '' for a file. */
-export const textOf = (exchange: Exchange) => exchange.redact.text(fullTextOf(exchange));
+/** Matches where an event of a stream ends, by the form of the stream. */
+const EVENT_END: Record<string, RegExp> = {
+	events: /(?<=\n\n|\r\r|\n\r\n)/,
+	lines: /(?<=\n)/,
+	plain: /$/,
+};
+
+/** Returns an exchange with its answer in pieces: a stream in its events, a WebSocket in its messages. */
+export function readExchange({ parts, ...head }: Exchange): ReadExchange {
+	const whole = {
+		...head,
+		bytes: 0,
+		pieces: parts.map(({ ms, bytes }) => ({ ms, text: `${bytes}` })),
+	};
+	if (head.status === 101) return whole;
+	const bodyUpTo = (count: number) => bodyOf({ ...head, parts: parts.slice(0, count) });
+	const body = bodyUpTo(parts.length);
+	if (isFile(head.method, body)) {
+		const base64 = body.toString('base64', 0, FILE_START_BYTES);
+		return { ...head, bytes: body.length, pieces: [{ ms: parts[0]!.ms, base64 }] };
+	}
+	whole.pieces = [{ ms: 0, text: body.toString() }];
+	// One character for each byte, so that the lengths are those of the parts.
+	const events = body.toString('latin1').split(isStream(whole) ? EVENT_END[formOf(whole)]! : /$/);
+	let last = events.length > 1 ? 0 : parts.length - 1;
+	let size = 0;
+	whole.pieces = events.filter(Boolean).map((event) => {
+		size += event.length;
+		while (last < parts.length - 1 && bodyUpTo(last + 1).length < size) last++;
+		return { ms: parts[last]!.ms, text: Buffer.from(event, 'latin1').toString() };
+	});
+	return whole;
+}
+
+/** Returns the text of an answer; '' for a file. */
+export const textOf = ({ pieces }: ReadExchange) => pieces.map(({ text }) => text ?? '').join('');
+
+export const formOf = (exchange: ReadExchange) => shared.formOf(textOf(exchange));
+
+/** True if an answer is a file. */
+export const hasFile = ({ pieces }: ReadExchange) => pieces[0]?.base64 !== undefined;
 
 /** True if the node reads the answer to a create call as an event stream. */
-export const isStream = (exchange: Exchange) =>
+export const isStream = (exchange: ReadExchange) =>
 	exchange.method === 'POST' &&
 	exchange.status === 200 &&
-	fileIn(exchange) === undefined &&
-	shared.formOf(fullTextOf(exchange)) !== 'plain';
-
-/**
- * Returns the text of an answer with times, without the token: of a stream, the events that arrived together; of a
- * WebSocket, each message.
- */
-export function textPieces(exchange: Exchange): Array<{ ms: number; text: string }> {
-	const { status, parts, redact } = exchange;
-	if (status === 101)
-		return parts.map(({ ms, bytes }) => ({ ms, text: redact.text(String(bytes)) }));
-	const isEvents = isStream(exchange);
-	const whole = fullTextOf(exchange);
-	let begin = 0;
-	return parts.flatMap(({ ms }, index) => {
-		const next = parts[index + 1];
-		// Unpacking anew for each of thousands of parts would take minutes, so what came within 20 ms is one piece.
-		if (next && (!isEvents || Math.floor(next.ms / 20) === Math.floor(ms / 20))) return [];
-		const body = bodyOf(exchange, index + 1);
-		const stop = next ? endOfEvents(body, whole) : body.length;
-		const text = redact.text(body.toString('utf8', begin, stop));
-		begin = stop;
-		return text === '' ? [] : [{ ms, text }];
-	});
-}
-
-/** Returns the events of a stream. Those without a name are called `(no name)`. */
-export function eventsOf(exchange: Exchange) {
-	const events: Array<{ event: string; json: unknown; ms: number }> = [];
-	const isLines = shared.formOf(textOf(exchange)) === 'lines';
-	for (const { ms, text } of textPieces(exchange)) {
-		createParser({
-			onEvent: ({ event = '(no name)', data }) =>
-				void events.push({ event, json: shared.parseEventData(data), ms }),
-		}).feed(isLines ? text.replace(/^.+$/gm, 'data:$&\n') + '\n' : text);
-	}
-	return events;
-}
+	!hasFile(exchange) &&
+	formOf(exchange) !== 'plain';

@@ -1,12 +1,9 @@
 import type { Exchange } from '../../check/wire.mts';
-import { redactor } from '../../nodes/shared/parsing/redaction';
 
-/** Knows no token. */
-export const redact = redactor('');
-/** One exchange, as the check sees it. */
+/** One exchange, as it was on the wire. */
 export const exchangeOf = (method: string, path: string, text: string, more = {}): Exchange => ({
 	...{ at: 0, origin: 'https://acme.example', method, path, status: 200, http: '1.1' },
-	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0, redact },
+	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0 },
 	...more,
 });
 

@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
-import { lineOf, redactorOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
-import { replay, Replay } from '../../check/replay.mts';
-import { eventsOf, record, textOf, type Exchange } from '../../check/wire.mts';
+import { lineOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
+import { replay, serve } from '../../check/replay.mts';
+import { readExchange, record, textOf, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
 import { FakeService, type Upgrade } from '../service/fakeService.mts';
-import { exchangeOf, redact, SECRET, SECRETS } from './exchange';
+import { exchangeOf, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it keeps of a service, and what the node makes of that. */
 
@@ -20,9 +20,9 @@ afterAll(() => removeEngineFolder());
 
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
-const recordingOf = (exchanges: Exchange[], made = Date.now()): Recording => ({
+const recordingOf = (exchanges: Exchange[], made = Date.now(), token = ''): Recording => ({
 	...{ format: 3, made: new Date(made).toISOString(), others: [] },
-	runs: [new StandIns().run({ operation: 'account', lines: [], exchanges })],
+	runs: [new StandIns(token).run({ operation: 'account', lines: [], exchanges })],
 });
 /** The texts that are kept of an exchange. */
 const keptOf = (exchange: Exchange) => recordingOf([exchange]).runs[0]!.exchanges[0]!.pieces;
@@ -86,11 +86,11 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 	const exchanges: Exchange[] = [];
 	const expected = ['{"type":"status"}', true, false, false];
 	const act = async () => await endings(service.url);
-	expect(await record({ exchanges, redact }, act)).toEqual(expected);
+	expect(await record({ exchanges }, act)).toEqual(expected);
 	const closed = [undefined, 'closed by the service (4001 no plan)', 'refused', 'refused'];
 	expect(exchanges.map(({ broke }) => broke)).toEqual(closed);
-	const recorded = new Replay(recordingOf(exchanges));
-	expect(await endings((await recorded.start()).baseUrl)).toEqual(expected);
+	const recorded = await serve(recordingOf(exchanges));
+	expect(await endings(recorded.baseUrl)).toEqual(expected);
 	await recorded.close();
 	await service.stop();
 });
@@ -100,9 +100,8 @@ describe('what is kept of an exchange', () => {
 	/** Without the last: a part of it, which redaction cannot know. */
 	const forms = formsOf(token).slice(0, -1);
 	const bytes = Buffer.from(token);
-	const encoded = [bytes.toString('base64'), bytes.toString('hex'), `&#${bytes.join(';&#')};`];
-	encoded.push(encoded[1]!.replace(/../g, '\\u00$&'));
-	const signedIn = ['', 'u:', 'me:'].map((user) => Buffer.from(user + token).toString('base64'));
+	const encoded = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
+	const inJson = `{"status":"${bytes.toString('hex').replace(/../g, '\\u00$&')}"}`;
 	const own = 'This is a short test of the speech interface.';
 	const json = JSON.stringify([
 		{ ...SECRETS, echo: forms.join(' '), type: encoded[0], [encoded[1]!]: true },
@@ -115,6 +114,8 @@ describe('what is kept of an exchange', () => {
 		['a stream of lines', `data: ${json.replaceAll(',"', ',\ndata: "')}\n\n`],
 		['other lines among events', `x-user: anna\n Bell ${forms[0]!}\nAcme\nevent: end\ndata: 1\n\n`],
 		['JSON that breaks off', json.slice(0, -1)],
+		['the token in escapes', inJson],
+		['the token after a name', `${btoa(`u:${token}`)} &#${bytes.join(';&#')};`],
 		['a page', `<html>${SECRETS.message} ${forms.join(' ')}</html>`],
 		['a few words', 'welcome Anna Bell'],
 		['a word in brackets', '[ERROR] Anna Bell, user-47110815'],
@@ -129,8 +130,8 @@ describe('what is kept of an exchange', () => {
 		};
 		const path = '/users/anna/list?sig=s3cr3t';
 		const method = /stream|events|program/.test(what) ? 'POST' : 'GET';
-		const exchange = exchangeOf(method, path, text, { headers, redact: redactorOf(token) });
-		const kept = JSON.stringify(recordingOf([exchange]));
+		const exchange = exchangeOf(method, path, text, { headers });
+		const kept = JSON.stringify(recordingOf([exchange], Date.now(), token));
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
@@ -152,8 +153,8 @@ describe('what is kept of an exchange', () => {
 		});
 		const large = exchangeOf('GET', '/v1/labs/voices', `["${'é'.repeat(9_000_000)}`);
 		const exchanges = [exchangeOf('GET', '/v1/video/me', text), packed, large];
-		const recorded = new Replay(recordingOf(exchanges, hourAgo));
-		const { baseUrl } = await recorded.start();
+		const recorded = await serve(recordingOf(exchanges, hourAgo));
+		const { baseUrl } = recorded;
 		const again = (await (await fetch(`${baseUrl}/v1/video/me`)).json()) as Record<string, string>;
 		expect(await outcomeOf(`${baseUrl}/files/1.mp3`)).toHaveLength(3034);
 		expect(await outcomeOf(`${baseUrl}/v1/labs/voices`)).toHaveLength(18_000_002);
@@ -167,7 +168,7 @@ describe('what is kept of an exchange', () => {
 		['{"message":"Cole","Cole":1}', '{"message":"word-1","text-1":1}'],
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
 		['{"msg":"Ines, Wes","Ines":1}', '{"msg":"word-1, word-2","text-1":1}'],
-		['{"msg":"Cole, rechargez now"}', '{"msg":"word-1, rechargez word-2"}'],
+		['{"msg":"Cole, rechargez bientôt"}', '{"msg":"word-1, rechargez word-2"}'],
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
 		[
 			'{"id":"a/7","on":"/v1/labs/task/a%2F7"}',
@@ -175,7 +176,7 @@ describe('what is kept of an exchange', () => {
 		],
 		[
 			'{"to":"https://a.example/x/v1/labs/task/?k=1"}',
-			'{"to":"https://host-1.invalid/v1/labs/task/"}',
+			'{"to":"https://host-2.invalid/v1/labs/task/"}',
 		],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
 		['["no child with her small car"]', '["no word-1 with word-2 word-3 word-4"]'],
@@ -186,7 +187,7 @@ describe('what is kept of an exchange', () => {
 		],
 		[
 			'["http://[b","//a/v1/labs/task/%Z"]',
-			'["text-1","http://host-1.invalid/v1/labs/task/text-2"]',
+			'["text-1","http://host-2.invalid/v1/labs/task/text-2"]',
 		],
 		[
 			'{"mark_page":1,"will":2,"downloadUrl":"-"}',
@@ -224,13 +225,13 @@ describe('what is kept of an exchange', () => {
 			'error: word-1 asked “text-1” – task text-2',
 			'error: asked – task',
 		],
-		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes', 'file: , 7 bytes'],
+		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes'],
 		[`error: ${'Cole '.repeat(99)}`, `error: ${'word-1 '.repeat(70)}`, 'error:'],
 		['error: at ***** and so on', 'error: at *****+more', 'error: at'],
 		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for s'],
-	])('compares a line whatever the stand-ins: %s', (then, again, line) => {
-		expect(lineOf(again)).toBe(lineOf(then));
-		expect(lineOf(then)).toBe(line);
+	])('compares a line whatever the stand-ins: %s', (then, again, line = again) => {
+		expect(lineOf(new StandIns('').line(then))).toBe(line);
+		expect(lineOf(new StandIns('').line(again))).toBe(line);
 		expect(lineOf(line)).toBe(line);
 	});
 
@@ -241,11 +242,8 @@ describe('what is kept of an exchange', () => {
 	});
 
 	test('is not written with the token in it', () => {
-		expect(redactorOf('odd-token?>~1234567890').text(btoa('odd-token?>~1234567890'))).toBe('*****');
-		expect(toJson({ made: '*****word-1' } as Recording, token)).toContain('word-1');
-		for (const form of [...forms, ...encoded, ...signedIn]) {
+		for (const form of [...forms, ...encoded])
 			expect(() => toJson({ made: form } as Recording, token)).toThrow('Nothing was written');
-		}
 	});
 });
 
@@ -267,7 +265,7 @@ describe('what is recorded of the wire', () => {
 		});
 		const exchanges: Exchange[] = [];
 		const act = async () => await outcomeOf(`${service.url}//a.example/b`, method);
-		const got = await record({ exchanges, redact, cutsStreams }, act);
+		const got = await record({ exchanges, cutsStreams }, act);
 		await service.stop();
 		return { got, exchange: exchanges[0]! };
 	};
@@ -280,7 +278,7 @@ describe('what is recorded of the wire', () => {
 	])('an answer in the coding %s is text, or a file of which nothing is kept', async (...row) => {
 		const [coding, body, text] = row;
 		const { exchange } = await pass([body], { 'content-encoding': coding });
-		expect(textOf(exchange)).toBe(text);
+		expect(textOf(readExchange(exchange))).toBe(text);
 		const [piece] = keptOf(exchange);
 		if (text) expect(piece!.text).toBe(json);
 		else expect(Buffer.from(piece!.base64!, 'base64').some(Boolean)).toBe(false);
@@ -288,14 +286,13 @@ describe('what is recorded of the wire', () => {
 
 	test('a stream that has a large file is recorded soon', () => {
 		const data = `data:;base64,${`${'A'.repeat(30)}/`.repeat(300_000)}`;
-		const body = Buffer.from(`event: some_complete\ndata: {"file_url":"${data}"}\n\n`);
+		const body = Buffer.from(`event: x\ndata: 1\n\ndata: {"file_url":"${data}"}\n\n`);
 		const parts = Array.from({ length: body.length / 16_000 + 1 }, (_, ms) => ({
 			...{ ms, bytes: body.subarray(16_000 * ms, 16_000 * (ms + 1)) },
 		}));
 		const began = process.cpuUsage();
-		const exchange = exchangeOf('POST', '/v1/video/me', '', { parts });
-		keptOf(exchange);
-		expect(textOf(exchange)).toHaveLength(body.length);
+		const { pieces } = readExchange(exchangeOf('POST', '/v1/video/me', '', { parts }));
+		expect(pieces.map(({ ms }) => ms)).toEqual([0, parts.length - 1]);
 		expect(process.cpuUsage(began).user).toBeLessThan(6_000_000);
 	});
 
@@ -308,24 +305,37 @@ describe('what is recorded of the wire', () => {
 
 	const event = 'event: image_generation_status\ndata: "starting"\n\n';
 	const line = '{"status":"starting and processing of the image"}\n';
-	test.each([event, event.replaceAll('\n', '\r'), event.replaceAll('\n', '\r\n'), line])(
-		'a stream is known by its text, recorded in whole events, and can be cut: %j',
-		async (text) => {
-			const parts = [text.slice(0, 40), text.slice(40), text];
-			const type = { 'content-type': 'text/plain' };
-			const { exchange } = await pass(parts, type, 'POST');
-			expect(keptOf(exchange).map((piece) => piece.text)).toEqual([text, text]);
-			expect(eventsOf(exchange)[1]!.ms - eventsOf(exchange)[0]!.ms).toBeGreaterThan(30);
-			const cut = await pass(parts, type, 'POST', true);
-			// Only the second line shows that each line is an event.
-			expect(eventsOf(cut.exchange)).toHaveLength(text === line ? 2 : 1);
-			expect([cut.got, cut.exchange.broke]).toEqual(['ECONNRESET', 'cut by the check']);
-		},
-	);
+	const timesIn = (exchange: Exchange) => readExchange(exchange).pieces.map(({ ms }) => ms);
+	test.each([
+		['', event],
+		['', event.replaceAll('\n', '\r')],
+		['', event.replaceAll('\n', '\r\n')],
+		['', line],
+		['gzip', event],
+	])('a stream is recorded in whole events, and can be cut: %s %j', async (coding, text) => {
+		const packer = createGzip();
+		const pack = async (part: string) => {
+			if (coding === '') return part;
+			packer.write(part);
+			await new Promise<void>((resolve) => packer.flush(() => resolve()));
+			return packer.read() as Buffer;
+		};
+		const parts = [await pack(text.slice(0, 40)), await pack(text.slice(40)), await pack(text)];
+		const headers = { 'content-type': 'text/plain', 'content-encoding': coding };
+		const { exchange } = await pass(parts, headers, 'POST');
+		expect(keptOf(exchange).map((piece) => piece.text)).toEqual([text, text]);
+		const [first = 0, second = 0] = timesIn(exchange);
+		expect(second - first).toBeGreaterThan(30);
+		const cut = await pass(parts, headers, 'POST', true);
+		// Only the second line shows that each line is an event.
+		expect(timesIn(cut.exchange)).toHaveLength(text === line ? 2 : 1);
+		expect([cut.got, cut.exchange.broke]).toEqual(['ECONNRESET', 'cut by the check']);
+	});
 
 	test('a stream that beats before its only event is cut before that event', async () => {
 		const parts = [': ping\n\n', event];
 		const cut = await pass(parts, { 'content-type': 'text/event-stream' }, 'POST', true);
-		expect([cut.exchange.broke, eventsOf(cut.exchange)]).toEqual(['cut by the check', []]);
+		expect(cut.exchange.broke).toBe('cut by the check');
+		expect(textOf(readExchange(cut.exchange))).toBe(parts[0]);
 	});
 });
