@@ -9,7 +9,7 @@ import { abortReason, linkedController, SILENT_ABORT, throwIfAborted } from '../
 import type { Credential } from './credential';
 import { Failure, type UnreachableCause } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
-import { asWebUrl } from '../parsing/values';
+import { asWebUrl, isRecord } from '../parsing/values';
 import type { Redactor } from '../parsing/redaction';
 
 /** The n8n contexts that can send requests to the service. */
@@ -72,16 +72,10 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 const MAX_CAUSES = 4;
 
 /** Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. */
-export function codeOf(error: unknown): string {
-	let innermostCode = '';
-	let inner = error;
-	for (let depth = 0; depth <= MAX_CAUSES; depth++) {
-		if (typeof inner !== 'object' || inner === null) break;
-		const { code, cause } = inner as { code?: unknown; cause?: unknown };
-		if (typeof code === 'string' && code !== '') innermostCode = code;
-		inner = cause;
-	}
-	return innermostCode;
+export function codeOf(error: unknown, causesLeft = MAX_CAUSES): string {
+	if (!isRecord(error) || causesLeft < 0) return '';
+	const { code, cause } = error;
+	return codeOf(cause, causesLeft - 1) || (typeof code === 'string' ? code : '');
 }
 
 /** Returns the Failure for a request to `url` that got no response, chosen by the code or the message of `error`. */
