@@ -214,7 +214,8 @@ export class RetryingClient {
 		const { attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = call;
 		const attemptController = linkedController(signalsOf(call).abortInFlight);
 		const { signal } = attemptController;
-		let stream: RunningTask | undefined;
+		// Without the cast, TypeScript would assume that `onAccepted` never sets it.
+		let stream = undefined as RunningTask | undefined;
 		void sleep(attemptTimeoutMs, signal).then(() => {
 			if (!stream && !signal.aborted) attemptController.abort(new Failure('timedOut'));
 		});
@@ -223,19 +224,17 @@ export class RetryingClient {
 			admittedCall.end('succeeded');
 			stream = this.throttle.startTask();
 		};
-		return await this.exchange(call, signal, readResponse, onAccepted)
-			.then(
-				(result) => {
-					if (stream) stream.end();
-					else admittedCall.end('succeeded');
-					return result;
-				},
-				(error: unknown) => {
-					if (!stream) return toCallFailure(call, error);
-					throw stream.end(error);
-				},
-			)
-			.finally(() => attemptController.abort(SILENT_ABORT));
+		try {
+			const result = await this.exchange(call, signal, readResponse, onAccepted);
+			if (stream) stream.end();
+			else admittedCall.end('succeeded');
+			return result;
+		} catch (error) {
+			if (!stream) return toCallFailure(call, error);
+			throw stream.end(error);
+		} finally {
+			attemptController.abort(SILENT_ABORT);
+		}
 	}
 
 	/**

@@ -148,7 +148,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
 	let isAnnounced = false;
-	return await pollUntil({
+	const taskPromise = pollUntil({
 		read,
 		signal,
 		pollMs:
@@ -166,17 +166,16 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 				}
 				onEvent(event);
 			}),
-	}).then(
-		(task) => {
-			runningTask?.end();
-			return task;
-		},
-		(error: unknown) => {
-			const failure = runningTask ? runningTask.end(error) : error;
-			const { lastKnownStatus } = observations;
-			throw withDefaultFacts(observations.errorToReport(failure), { taskId, lastKnownStatus });
-		},
-	);
+	});
+	try {
+		const task = await taskPromise;
+		runningTask?.end();
+		return task;
+	} catch (error) {
+		const failure = runningTask ? runningTask.end(error) : error;
+		const { lastKnownStatus } = observations;
+		throw withDefaultFacts(observations.errorToReport(failure), { taskId, lastKnownStatus });
+	}
 
 	/** Reads the task once, or shares a read of the same kind. Throws the Failure of the read, or that of the task. */
 	async function read(readSignal: AbortSignal, isUrgent: boolean): Promise<ReadResult<SpeechTask>> {
