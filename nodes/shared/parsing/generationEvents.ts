@@ -108,6 +108,10 @@ export class GenerationEvents {
 	private readonly parser = createParser({
 		maxBufferSize: MAX_EVENT_CHARS,
 		onEvent: (event) => this.onEvent(event),
+		onError: ({ type }) => {
+			if (type === 'max-buffer-size-exceeded')
+				this.setOutcome('a message from the service was too large');
+		},
 	});
 
 	constructor(
@@ -131,22 +135,13 @@ export class GenerationEvents {
 		const text = this.mode ? decoded : decoded.trimStart();
 		if (this.outcome || text === '') return this.outcome;
 		this.mode ??= formOf(text);
-		if (this.mode === 'events') this.feedParser(text);
+		if (this.mode === 'events') this.parser.feed(text);
 		else this.plainAnswer += text;
 		if (this.mode === 'file') this.eventCount++;
 		if (this.mode === 'plain') this.checkSecondLine(text);
 		else if (this.mode === 'lines' && text.includes('\n')) this.readLines();
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
-	}
-
-	/** Passes a text on to the event parser, which throws an error after an event that is too large. */
-	private feedParser(text: string): void {
-		try {
-			this.parser.feed(text);
-		} catch {
-			this.setOutcome('a message from the service was too large');
-		}
 	}
 
 	/**
