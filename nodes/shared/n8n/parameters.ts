@@ -124,7 +124,10 @@ export class NodeParameters {
 	/** Returns the ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */
 	taskIds({ name, displayName }: FieldNames): string[] {
 		const ids = textsIn(this.readRaw(name, ''), displayName);
-		return [...new Set(ids.map((id) => requireTaskId(id, displayName)))];
+		// An id becomes a part of a URL's path.
+		const areValid = ids.every((id) => asId(id) === id && !/[/\\?#\s]|^\.+$/.test(id));
+		if (areValid) return [...new Set(ids)];
+		throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 	}
 
 	/** Returns the ids of at least one and at most `max` speech tasks, each once. */
@@ -178,13 +181,6 @@ export function textsIn(raw: unknown, displayName: string): string[] {
 		.join()
 		.split(/[\s,"[\]]+/)
 		.filter((text) => text !== '');
-}
-
-/** Returns an id of a speech task. Throws a Failure of kind invalidInput unless the id can be part of a URL's path. */
-function requireTaskId(value: string, displayName: string): string {
-	const isTaskId = asId(value) === value && !/[/\\?#\s]/.test(value) && !/^\.+$/.test(value);
-	if (isTaskId) return value;
-	throw invalidInput(displayName, 'must contain only task IDs, without slashes or URLs');
 }
 
 /** Returns a value as a message shows it, such as `"abc"`. */
