@@ -215,10 +215,9 @@ export class AccountSocket {
 		const previous = this.current;
 		this.current = connection;
 		if (!previous !== !connection) {
-			const subscribers = [...this.subscribers.values()].flatMap((taskSubscribers) => [
-				...taskSubscribers,
-			]);
-			for (const subscriber of subscribers) subscriber(connection ? 'reconnected' : 'disconnected');
+			const event = connection ? 'reconnected' : 'disconnected';
+			for (const subscribers of this.subscribers.values())
+				for (const subscriber of subscribers) subscriber(event);
 		}
 		if (!previous || previous.socket.readyState === WebSocket.CLOSED) return;
 		this.closing = previous;
