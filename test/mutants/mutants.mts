@@ -24,7 +24,7 @@ export const MUTANTS = [
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,
-	`async/pollSchedule.ts => nextAt: Math.min(nextAt, now + pollMs) => nextAt: now + pollMs`,
+	`async/pollSchedule.ts => nextAt: Math.min(nextAt, now + ms) => nextAt: now + ms`,
 	`async/pollSchedule.ts => nextAt: now + ms, => nextAt: Infinity,`,
 	`async/pollUntil.ts => MAX_FINAL_READ_MS = 2000; => MAX_FINAL_READ_MS = -2000;`,
 	`http/download.ts => if (!isTransient(result) => if (Date.now() > 0 || !isTransient(result)`,

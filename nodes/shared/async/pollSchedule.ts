@@ -49,6 +49,9 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 	const readAfter = (ms: number, startsShortPauses = false): Schedule => {
 		return { ...schedule, pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
 	};
+	// A read is never put off by an event of the channel, or a channel that comes and goes would delay it forever.
+	const readWithin = (ms: number): Schedule =>
+		hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + ms) };
 	const readAfterDouble = (previousMs: number) =>
 		readAfter(Math.min(MAX_SHORT_PAUSE_MS, Math.max(MIN_SHORT_PAUSE_MS, previousMs * 2)), true);
 	switch (event) {
@@ -57,12 +60,9 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		case 'progress':
 			return hasShortPauses ? schedule : readAfter(pollMs);
 		case 'disconnected':
-			// The next read is never put off here, or a channel that comes and goes would delay it forever.
-			return hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + pollMs) };
+			return readWithin(pollMs);
 		case 'reconnected':
-			return hasShortPauses
-				? schedule
-				: { ...schedule, nextAt: Math.min(nextAt, now + Math.min(pollMs, CATCH_UP_MS)) };
+			return readWithin(Math.min(pollMs, CATCH_UP_MS));
 		case 'readSoon':
 			return readAfterDouble(hasShortPauses ? pauseMs : 0);
 		case 'noOutcome':
