@@ -10,7 +10,7 @@ export const MUTANTS = [
 	`paid/journal.ts => reservedCount++;\n\t\tthis.deleteEverywhere(); => reservedCount++;`,
 	`paid/journal.ts => this.journal.reservedCount--; =>`,
 	`paid/journal.ts => return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey); => void isIgnored; return undefined;`,
-	`paid/recentRequests.ts => destination !== undefined && destination !== this.node.name => destination !== undefined`,
+	`paid/recentRequests.ts => destination !== undefined && destination !== context.getNode().name => destination !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,
 	`speech/submit.ts => entry.write({ state: 'task', taskId, createdAt: Date.now(), accountKey });\n\treport.progress => void accountKey; report.progress`,
 	`speech/submit.ts => entry.setSent({ state: 'sent' }); => void entry;`,

@@ -1,4 +1,4 @@
-import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
+import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import { destinationOf } from '../../shared/n8n/internals';
@@ -42,18 +42,11 @@ export class RecentRequests {
 	private readonly values = processContainer.get(RecentValues);
 	/** True if the user executes a later node, not this one. */
 	private readonly mayCollect: boolean;
-	/** Identifies the node among the nodes of all workflows. */
-	private readonly nodeKey: string;
-	private readonly node: INode;
-	private readonly items: INodeExecutionData[];
 
 	/** Create an object of this class only for a manual run. */
-	constructor(context: IExecuteFunctions) {
-		this.node = context.getNode();
-		this.items = context.getInputData();
+	constructor(private readonly context: IExecuteFunctions) {
 		const destination = destinationOf(context);
-		this.mayCollect = destination !== undefined && destination !== this.node.name;
-		this.nodeKey = `${context.getWorkflow().id}/${this.node.id}`;
+		this.mayCollect = destination !== undefined && destination !== context.getNode().name;
 	}
 
 	/**
@@ -61,14 +54,16 @@ export class RecentRequests {
 	 * because another service may use the same ids. Throws n8n's error if an expression cannot be resolved.
 	 */
 	keyPrefixOf(index: number, parameters: NodeParameters, baseUrl: string): string {
+		const { context } = this;
+		const node = context.getNode();
 		// A file in memory has its content in `data`. A stored one has a new `id` each time that the node before runs, so
 		// its size stands for it. Older versions of n8n don't note the size in bytes.
-		const files = Object.values(this.items[index]!.binary ?? {}).map((file) => {
+		const files = Object.values(context.getInputData()[index]!.binary ?? {}).map((file) => {
 			const { bytes, id, data }: Partial<IBinaryData> = file ?? {};
 			return id === undefined ? data : (bytes ?? id);
 		});
-		const values = resolvedParametersInKey(this.node, parameters);
-		return `${this.nodeKey}/${digestOf(values, files, baseUrl)}`;
+		const values = resolvedParametersInKey(node, parameters);
+		return `${context.getWorkflow().id}/${node.id}/${digestOf(values, files, baseUrl)}`;
 	}
 
 	/** Returns what was set in the last hour; undefined if that is nothing, or if this run must not collect. */
