@@ -39,12 +39,15 @@ const SETTING_TEXTS: Record<keyof typeof SPEECH_SETTINGS, [string, string]> = {
 	],
 };
 
-const settingField = (name: keyof typeof SPEECH_SETTINGS): NumberField => {
-	const [displayName, description] = SETTING_TEXTS[name];
-	const { min: minValue, max: maxValue, default: defaultValue } = SPEECH_SETTINGS[name];
-	const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
-	return { displayName, name, type: 'number', typeOptions, default: defaultValue, description };
-};
+/** The fields of the voice settings. Their names are also those in the request. */
+const settingFields = Object.entries(SETTING_TEXTS).map(
+	([name, [displayName, description]]): NumberField => {
+		const range = SPEECH_SETTINGS[name as keyof typeof SPEECH_SETTINGS];
+		const { min: minValue, max: maxValue, default: defaultValue } = range;
+		const typeOptions = { minValue, maxValue, numberPrecision: 2, numberStepSize: 0.05 };
+		return { displayName, name, type: 'number', typeOptions, default: defaultValue, description };
+	},
+);
 
 const speakerBoostField = {
 	displayName: 'Voice: Speaker Boost',
@@ -155,24 +158,19 @@ const fields: INodeProperties[] = [
 		callbackUrlField,
 		maxPaidField,
 		splitLongerThanField,
-		settingField('similarity'),
 		speakerBoostField,
-		settingField('speed'),
-		settingField('stability'),
-		settingField('style'),
+		...settingFields,
 	),
 ];
 
 /** Builds the request body (§4.1). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
+	const settings = settingFields.map((field) => [field.name, parameters.numberOption(field)]);
 	return {
 		input: parameters.text(textField),
 		voice_id: parameters.locator(voiceField),
 		model_id: parameters.choice(modelField, MODEL_IDS),
-		stability: parameters.numberOption(settingField('stability')),
-		similarity: parameters.numberOption(settingField('similarity')),
-		style: parameters.numberOption(settingField('style')),
-		speed: parameters.numberOption(settingField('speed')),
+		...Object.fromEntries(settings),
 		use_speaker_boost: parameters.flag(speakerBoostField),
 		// JSON leaves out an undefined value.
 		call_back_url: parameters.urlOption(callbackUrlField),
