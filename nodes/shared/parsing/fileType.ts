@@ -72,7 +72,7 @@ function typeByUrl(url: string) {
 }
 
 /** Returns the MIME type in a Content-Type header, in lower case and without parameters; '' if there is none. */
-const mimeFromHeader = (contentType: string | undefined) =>
+export const mimeFromHeader = (contentType: string | undefined) =>
 	contentType?.slice(0, 200).split(';')[0]!.trim().toLowerCase() ?? '';
 
 /**

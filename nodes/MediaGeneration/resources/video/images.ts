@@ -2,7 +2,7 @@ import type { IBinaryData, INodeProperties } from 'n8n-workflow';
 import { Failure, invalidInput, toFailure } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
-import { isImage } from '../../../shared/parsing/fileType';
+import { isImage, mimeFromHeader } from '../../../shared/parsing/fileType';
 import { asWebUrl, isRecord, parseJson } from '../../../shared/parsing/values';
 import {
 	filesInJson,
@@ -116,10 +116,7 @@ export function imageBodyPreparer(
 			const remedy = 'Check the node that provides this file: it passes on no content';
 			throw badImageFailure(`The file in '${field}' is empty`, remedy);
 		}
-		const type = String(mimeType ?? '')
-			.split(';')[0]!
-			.trim()
-			.toLowerCase();
+		const type = mimeFromHeader(String(mimeType ?? ''));
 		if (!UNSPECIFIC_TYPES.has(type) && !type.startsWith('image/')) {
 			const name = fileName ? ` (${fileName})` : '';
 			throw badImageFailure(
