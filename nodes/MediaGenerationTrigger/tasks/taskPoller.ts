@@ -109,9 +109,8 @@ export class TaskPoller {
 		const url = task?.audioUrl;
 		const isProgress = event === 'progress';
 		const fetchFiles = async (signal: AbortSignal) => {
-			const file = { url: url!, kind: 'speech' as const, id };
-			const binaryData = await download(context, api.credential, file, signal);
-			return { [settings.fileField]: binaryData };
+			const file = { url: url!, kind: 'speech', id } as const;
+			return { [settings.fileField]: await download(context, api.credential, file, signal) };
 		};
 		const emission: Emission = {
 			outboxKey: id,
