@@ -83,7 +83,7 @@ export const digestOf = (...parts: unknown[]): string =>
 		.slice(0, 32);
 
 /** Returns for each text how many equal texts come before it. */
-function countEqualBefore(texts: string[]): number[] {
+export function countEqualBefore(texts: string[]): number[] {
 	const counts = new Map<string, number>();
 	return texts.map((text) => {
 		const count = counts.get(text) ?? 0;

@@ -12,7 +12,7 @@ import {
 import { isBlank } from '../../../shared/parsing/values';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { collectableTasks, type JournalEntry } from '../../paid/journal';
-import { digestOf } from '../../paid/idempotencyKey';
+import { countEqualBefore, digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask, ItemContext, Operation } from '../../run/operation';
 import { collectOptionFields, readCollectOptions } from './collect';
 import { collectAsOne, MAX_PARTS, runParts } from './parts';
@@ -203,13 +203,6 @@ function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	);
 }
 
-/**
- * Returns what identifies a part in the journal: its text, and how many earlier parts have the same text. With its
- * position instead, a retry of a text that has changed could join parts that overlap.
- */
-const partKey = (part: string, index: number, parts: string[]): string =>
-	`/${digestOf(part)}-${parts.slice(0, index).filter((earlier) => earlier === part).length}`;
-
 /** Reads the fields, and returns a task with one create call per part of the text (see `Operation.prepare`). */
 function prepare(item: ItemContext): BillableTask {
 	const { parameters, output } = item;
@@ -217,7 +210,11 @@ function prepare(item: ItemContext): BillableTask {
 	const parts = splitIntoParts(parameters, requestBody.input);
 	const waitsForCompletion = parameters.flag(waitForCompletionField);
 	const collectOptions = readCollectOptions(parameters);
-	const callKeys = parts.length === 1 ? [''] : parts.map(partKey);
+	// A part is recognized by its text, and by how many earlier parts have the same text. If it were recognized by its
+	// position, a retry of a text that has changed could join parts that overlap.
+	const equalPartsBefore = countEqualBefore(parts);
+	const partKeys = parts.map((part, index) => `/${digestOf(part)}-${equalPartsBefore[index]!}`);
+	const callKeys = parts.length === 1 ? [''] : partKeys;
 	return { callKeys, run };
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
