@@ -116,7 +116,7 @@ export async function collectAsOne(
 		}
 		return [item.output(json)];
 	}
-	const joined = await joinParts(item, results, files, json.task_id).catch((error: unknown) => {
+	const joined = await joinParts(item, results, files).catch((error: unknown) => {
 		throw toDownloadFailure(error);
 	});
 	if ('file' in joined) {
@@ -132,17 +132,10 @@ export async function collectAsOne(
 }
 
 /**
- * Joins the files and the subtitles of all parts, and stores them in n8n. The new file's name contains `id`. If the
- * files cannot be joined, resolves with the reason in words.
+ * Joins the files and the subtitles of all parts, and stores them in n8n under the first part's id. If the files cannot
+ * be joined, resolves with the reason in words.
  */
-async function joinParts(
-	item: ItemContext,
-	results: SpeechResult[],
-	files: IBinaryData[],
-	id: string,
-): Promise<
-	(Pick<SpeechResult, 'durationMs' | 'subtitles'> & { file: IBinaryData }) | { reason: string }
-> {
+async function joinParts(item: ItemContext, results: SpeechResult[], files: IBinaryData[]) {
 	const { helpers } = item.context;
 	const sounds = await Promise.all(
 		files.map(async (file) => ({
@@ -186,7 +179,8 @@ async function joinParts(
 	}
 
 	async function storeFile({ bytes, mimeType, extension }: FileType & { bytes: Buffer }) {
-		const name = fileNameOf('speech', item.credential.redact.text(id), extension);
+		const id = item.credential.redact.text(results[0]!.taskId);
+		const name = fileNameOf('speech', id, extension);
 		return await helpers.prepareBinaryData(bytes, name, mimeType);
 	}
 }
