@@ -65,8 +65,8 @@ export function findEndedEntries(
 	accountKey: string,
 	now = Date.now(),
 ): { endedEntries: FingerprintedEntry[]; nextState: PollState } {
-	const isFirstPoll =
-		previous.cursor?.account !== accountKey && !isAnyKnown(listedEntries, previous);
+	const isAnyKnown = listedEntries.some(({ fingerprint }) => previous.itemsByKey.has(fingerprint));
+	const isFirstPoll = previous.cursor?.account !== accountKey && !isAnyKnown;
 	const itemsByKey: PollState['itemsByKey'] = new Map(isFirstPoll ? [] : previous.itemsByKey);
 	let watermark = watermarkOf(listedEntries, isFirstPoll ? undefined : previous.cursor);
 	const endedEntries: FingerprintedEntry[] = [];
@@ -134,9 +134,6 @@ function needsNextPage(listedEntries: FingerprintedEntry[], previous: PollState)
 			!(createdAt < (known.createdAt ?? NaN)),
 	);
 }
-
-const isAnyKnown = (listedEntries: FingerprintedEntry[], { itemsByKey }: PollState): boolean =>
-	listedEntries.some(({ fingerprint }) => itemsByKey.has(fingerprint));
 
 const isAboveWatermark = (createdAt: number, watermark: number): boolean =>
 	createdAt > watermark || Number.isNaN(watermark);
