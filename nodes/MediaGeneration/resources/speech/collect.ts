@@ -24,7 +24,7 @@ import { wordingOf } from '../../../shared/n8n/messages';
 import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { SoundDuration } from '../../audio/soundDuration';
 import type { ItemContext } from '../../run/operation';
-import { submit, type SpeechOrder } from './submit';
+import { isTaskGone, submit, type SpeechOrder } from './submit';
 
 /** The options of every operation that waits for speech tasks. */
 export const collectOptionFields: INodeProperties[] = [
@@ -71,7 +71,7 @@ export interface SpeechResult {
 /**
  * Waits until a speech task is completed, and downloads the files that `options` ask for. `orderOrId` is the create
  * call to send first, or the id of an existing task. Throws a Failure, which contains the id of the task if it is
- * known.
+ * known. If the task of an order is gone, marks it so in the journal, so that the next attempt may create another one.
  */
 export async function collect(
 	item: ItemContext,
@@ -79,9 +79,9 @@ export async function collect(
 	orderOrId: SpeechOrder | string,
 ): Promise<SpeechResult> {
 	const { report, stopStarting: signal } = item;
+	const isExisting = typeof orderOrId === 'string';
 	const accountSocket = acquireSocket(item.credential, item.context);
 	try {
-		const isExisting = typeof orderOrId === 'string';
 		// The socket opens first: messages about a task may arrive before the response to its create call.
 		if (!isExisting && orderOrId.entry.needsCreateCall)
 			await Promise.race([accountSocket.ready(), whenAborted(signal)]);
@@ -117,6 +117,9 @@ export async function collect(
 		const result: SpeechResult = { taskId, task, ...sound };
 		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result);
 		return result;
+	} catch (error) {
+		if (!isExisting && isTaskGone(error)) orderOrId.entry.setGone(error);
+		throw error;
 	} finally {
 		void accountSocket.release();
 	}

@@ -20,7 +20,7 @@ import {
 	type SpeechResult,
 	type CollectOptions,
 } from './collect';
-import { isTaskGone, type SpeechOrder } from './submit';
+import type { SpeechOrder } from './submit';
 
 /** The maximum number of parts of one speech, and of task ids that Speech → Collect takes. */
 export const MAX_PARTS = 200;
@@ -68,37 +68,21 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech, and creates the tasks that do not exist yet. If a task is gone, marks it so in the
- * journal, so that the next attempt may create another one. Throws a Failure if a part fails.
- */
-async function collectParts(
-	item: ItemContext,
-	options: CollectOptions,
-	ordersOrIds: Array<SpeechOrder | string>,
-): Promise<SpeechResult[]> {
-	// To join the subtitles of several parts, the duration of each part must be known, so its audio must be downloaded.
-	const wantsSubtitles =
-		options.wantsSubtitles && (options.wantsFile() || ordersOrIds.length === 1);
-	return await runParts(item, ordersOrIds, options.timeoutMs, async (part, orderOrId) => {
-		const resultPromise = collect(part, { ...options, wantsSubtitles }, orderOrId);
-		return await resultPromise.catch((error: unknown) => {
-			if (typeof orderOrId !== 'string' && isTaskGone(error)) orderOrId.entry.setGone(error);
-			throw error;
-		});
-	});
-}
-
-/**
- * Collects all parts of one speech (see `collectParts`), and resolves with its output item, or with one per part if
- * they can't be joined. Throws a Failure if a part fails or a file can't be stored.
+ * Collects all parts of one speech (see `collect`), and resolves with its output item, or with one per part if they
+ * can't be joined. Throws a Failure if a part fails or a file can't be stored.
  */
 export async function collectAsOne(
 	item: ItemContext,
 	options: CollectOptions,
 	ordersOrIds: Array<SpeechOrder | string>,
 ): Promise<INodeExecutionData[]> {
-	const results = await collectParts(item, options, ordersOrIds);
-	const { fileField, wantsSubtitles } = options;
+	const { fileField, timeoutMs, wantsFile, wantsSubtitles } = options;
+	// To join the subtitles of several parts, the duration of each part must be known, so its audio must be downloaded.
+	const canHaveSubtitles = wantsFile() || ordersOrIds.length === 1;
+	const partOptions = { ...options, wantsSubtitles: wantsSubtitles && canHaveSubtitles };
+	const results = await runParts(item, ordersOrIds, timeoutMs, async (part, orderOrId) => {
+		return await collect(part, partOptions, orderOrId);
+	});
 	if (results.length === 1) return [speechItem(item, results[0]!, fileField)];
 	const json = {
 		task_id: results[0]!.taskId,
