@@ -16,6 +16,7 @@ const TABLE: Record<string, string[]> = {
 		'429 ',
 		'429 {"error":"Upgrade your plan to send more"}',
 		'400 {"error":"slow down"}',
+		'"Request for prompt \\"out of credit\\" failed: too many requests"',
 		'400 {"error":"PUBLIC_ERROR_USER_REQUESTS_THROTTLED"}',
 		'400 {"message":"Flow is currently experiencing high demand affecting video generation."}',
 		google(429, 'RESOURCE_EXHAUSTED', 'Resource has been exhausted (e.g. check quota).'),
@@ -313,6 +314,10 @@ const TABLE: Record<string, string[]> = {
 		'"A prompt on parallel lines was refused"',
 		'"Business voice"',
 		'"The text has 429 characters"',
+		// The words of a prompt say nothing.
+		'{"error":"Generation failed for prompt \\"error 429 quota exceeded poster\\""}',
+		'"Could not speak the text: “Your credit is exhausted, please top up”"',
+		`"Upstream rejected input 'an nsfw billboard, that wasn't fun"`,
 		'500 {"error":"boom"}',
 		'500 ',
 		'"The image must be at most 10 MB"',

@@ -12,6 +12,9 @@ export const ERROR_TEXT_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
+/** Finds what a sentence quotes of that, as in “failed for prompt "…"”. */
+const ECHOED_QUOTE =
+	/(?<=\b(?:input|prompt|text):?\s)(?:"[^"]*(?:"|$)|“[^”]*(?:”|$)|'[^]*?(?:'(?!\w)|$))/gi;
 
 /** Finds an error text in JSON that is broken or was truncated. */
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
@@ -39,7 +42,12 @@ function errorTextsInField(value: unknown, isErrorField: boolean): string[] {
 
 /** Returns the texts of `value` that may say what went wrong, joined, in lower case, without `_` and `-`. */
 const normalizedText = (value: unknown): string =>
-	truncate(errorTextsIn(value).join('. '), 4000)
+	truncate(
+		errorTextsIn(value)
+			.map((text) => text.replace(ECHOED_QUOTE, ''))
+			.join('. '),
+		4000,
+	)
 		.replace(/[\s_-]+/g, ' ')
 		.replace(/’/g, "'")
 		.replace(/([a-z])([A-Z])/g, '$1 $2')
