@@ -7,7 +7,7 @@ import { isPaid, OPERATIONS, type Operation } from './stage.mts';
 /** What is lost where a process of n8n is killed (test/worlds/ledger.mts), and where to find it. */
 const LOST = {
 	'what the node remembers':
-		'n8n saves nothing about a node that is still running, so a retry of the execution sends every request again',
+		'n8n saves nothing about a node that is still running, so the second retry of the execution sends every request again (the first sends nothing, and says where to look)',
 	'the ID of what was charged':
 		"n8n's log names each speech task as soon as the service has responded; videos and images are in **History → Get Many**",
 	'an event':

@@ -16,6 +16,7 @@ import {
 	VIDEO,
 	type Row,
 } from './row.mts';
+import { NODE } from './stage.mts';
 
 const huge = hugeJson(100);
 const packed = lazy(() => gzipSync(huge()));
@@ -97,6 +98,20 @@ const limits: Row[] = [
 		setting: { node: RETRY },
 		faults: [{ ...on.file, ...answer(410) }],
 		hints: 'of an earlier attempt, at no extra charge',
+	}),
+	row('n8n crashes after a request was paid, and the execution is retried', CREATING, {
+		faults: [{ ...on.file, ...answer(410) }],
+		async make(stage) {
+			const { run } = await stage.run();
+			// As n8n saves an execution that crashed in the node: it had begun, and what it knew is lost.
+			const retryOf = JSON.parse(JSON.stringify(run)) as typeof run;
+			retryOf.data.executionData!.contextData = {};
+			retryOf.data.resultData.runData[NODE]![0]!.executionStatus = 'crashed';
+			return { retryOf };
+		},
+		fails:
+			'n8n crashed in an earlier attempt…Nothing was sent.…Collect…History…To pay for all rows again, retry',
+		note: 'the next retry is charged again',
 	}),
 ];
 
