@@ -83,6 +83,15 @@ test.each([
 	expect(said.join()).not.toContain(sim.token);
 });
 
+test.each([
+	['video', video],
+	['speech', speech],
+])('who waits sees that the service refuses requests: %s', async (_, of) => {
+	onCreate(answer(429, {}, { 'Retry-After': '1' }));
+	good(await run(of('Slow boat')));
+	expect(said.join()).toContain('accepts no more requests now');
+});
+
 /* What test/unit/generationEvents.test.ts can't show: when a stream counts as over. */
 const END = event('video_generation_complete', [{ id: 'new', file_url: '/files/a.mp4' }]);
 test.each<[string, StreamStep[]]>([

@@ -68,9 +68,10 @@ export async function requestStream(
 			throwIfAborted(abortInFlight);
 			record.markSent();
 		},
-		onNotAccepted: () => {
+		onNotAccepted: (failure?: Failure) => {
 			freeBody();
 			record.markNotAccepted();
+			item.report.notAccepted(failure);
 		},
 	};
 	return await api

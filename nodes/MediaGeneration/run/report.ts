@@ -1,5 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { MediaKind } from '../../shared/contract';
+import { isFailure, type Failure } from '../../shared/failure';
 import type { Redactor } from '../../shared/parsing/redaction';
 
 /** Reports about one item: in the browser's console, in n8n's log, and in the output panel. */
@@ -24,6 +25,12 @@ export class Report {
 		const { index, count } = this.item;
 		const row = `Row ${index + 1} of ${count}`;
 		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partPrefix}${text}`));
+	}
+
+	/** Shows why a create call waits, if the service has refused it for rate, load or quota. */
+	notAccepted(failure: Failure | undefined): void {
+		if (isFailure(failure, 'rateLimited'))
+			this.progress('the service accepts no more requests now, so this one waits');
 	}
 
 	/** Does what `progress` does, and logs a debug line. Call it rarely: even a suppressed line costs time. */

@@ -54,9 +54,10 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	onSend?(): Promise<void>;
 	/**
 	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it, except by a few
-	 * services that charge for an attempt even if they refuse it in a stream (see docs/operations.md).
+	 * services that charge for an attempt even if they refuse it in a stream (see docs/operations.md). `failure` is that
+	 * of the attempt, if it was sent.
 	 */
-	onNotAccepted?(): void;
+	onNotAccepted?(failure?: Failure): void;
 }
 
 /**
@@ -191,7 +192,7 @@ export class RetryingClient {
 			if (!(result instanceof Failure)) return result;
 			lastFailure = await this.withTokenChecked(call, result);
 			if (kind === 'create' && lastFailure.kind === 'tokenRefused') this.tokenRefusal = lastFailure;
-			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.();
+			if (!lastFailure.facts.mayBeCharged) call.onNotAccepted?.(lastFailure);
 			const willRetry = this.shouldRetry(call, lastFailure, attempt++, startedAt);
 			// The service may be restarting, so a failed connection that is retried does not open the breaker.
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';

@@ -92,9 +92,10 @@ async function create(
 				ledgerRequest.sentAt = Date.now();
 				ledger.add(ledgerRequest);
 			},
-			onNotAccepted() {
+			onNotAccepted(failure) {
 				entry.setNotAccepted();
 				ledger.remove(ledgerRequest);
+				report.notAccepted(failure);
 			},
 		});
 	});
