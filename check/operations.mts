@@ -34,7 +34,7 @@ export const PAID: Record<string, Paid> = {
 /** A task id that no service has given. */
 export const MISSING_TASK = '999999999999';
 /** The operations that cost nothing, as `resource:operation` of the node. `missing` reads MISSING_TASK. */
-const FREE: Record<string, string> = {
+export const FREE: Record<string, string> = {
 	account: 'account:get',
 	voices: 'voice:getAll',
 	history: 'history:getAll',
@@ -47,8 +47,8 @@ export const FREE_OPERATIONS = Object.keys(FREE);
  * minute. The node alone would try for minutes while the service is unavailable.
  */
 const FREE_TIMEOUT_MS = 25_000;
-/** The node's option **Timeout** for each kind of media, in seconds. */
-const TIMEOUTS = { speech: 300, video: 600, image: 180 };
+/** The node's option **Timeout** for what is charged, in seconds. */
+const PAID_TIMEOUT_S = 600;
 /**
  * For how long a paid operation may be refused before the check ends it, in ms: long enough for a limit per minute to
  * pass. Without the check, the node would try until its Timeout.
@@ -97,7 +97,7 @@ export async function runOperation(
 	const which = contractRow
 		? `${contractRow.resource}:${contractRow.operation}`
 		: (FREE[operation] ?? 'speech:wait');
-	const options = contractRow ? { timeout: TIMEOUTS[contractRow.kind] } : {};
+	const options = contractRow ? { timeout: PAID_TIMEOUT_S } : {};
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const exchanges: Exchange[] = [];
 	const timeout = new AbortController();

@@ -6,7 +6,7 @@ import type { World } from './world.mts';
 import type { Call } from './replies.mts';
 
 /** How long each kind of media takes, in ms, before the pace is applied. */
-const DURATION_MS: Record<GeneratedKind, number> = { video: 10_000, image: 4_000 };
+export const DURATION_MS = { video: 10_000, image: 4_000 };
 /**
  * How long after the usual end of a generation its items get their files if its stream was cut, in ms, before the pace
  * is applied.

@@ -1,3 +1,4 @@
+import type { DURATION_MS } from './generation.mts';
 import type { Dialect } from './dialect.mts';
 
 /** The options of `startSimulator`. */
@@ -77,7 +78,7 @@ export interface TaskRecord {
 }
 
 /** The kinds of media that generations make. */
-export type GeneratedKind = 'video' | 'image';
+export type GeneratedKind = keyof typeof DURATION_MS;
 
 /**
  * An entry of the history, with the fields of the contract (§2.3). Without a file it is in progress or has

@@ -6,7 +6,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { check } from '../../check/check.mts';
-import { PAID, type Run } from '../../check/operations.mts';
+import { FREE, PAID, type Run } from '../../check/operations.mts';
 import { StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { gradeOf, verdictOf } from '../../check/report.mts';
@@ -16,6 +16,7 @@ import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { canary, findToken } from '../faults/canary.mts';
 import { FakeService, type Handler } from '../service/fakeService.mts';
+import { fieldsOf, OPERATIONS } from '../service/operations.mts';
 import { exchangeOf, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it says of services. */
@@ -26,11 +27,20 @@ afterAll(() => removeEngineFolder());
 const main = join(__dirname, '../../check/main.mts');
 const TOKEN = 'a-token-of-mine';
 
+test('each operation that needs nothing is tried, if it is free', () => {
+	const needsNothing = OPERATIONS.filter(
+		(each) => !fieldsOf(each).some(({ required }) => required),
+	);
+	expect(Object.values(FREE)).toEqual(expect.arrayContaining(needsNothing));
+});
+
 test('each operation that is charged can be tried with --pay, and docs/check.md names it', () => {
 	const tried = Object.values(PAID).map(({ contractRow }) => contractRow.path as string);
 	expect(tried).toEqual(expect.arrayContaining(PAID_OPERATIONS.map(({ path }) => path)));
 	const [, pay = ''] = /--pay ([\w,]+)/.exec(readFileSync('docs/check.md', 'utf8')) ?? [];
 	expect(pay.split(',').sort()).toEqual(Object.keys(PAID).sort());
+	const [list = ''] = /(?:^- `.*\n)+/m.exec(page) ?? [];
+	expect(Object.keys(PAID).filter((name) => !list.includes(`\`${name}\``))).toEqual([]);
 });
 
 test.each([

@@ -11,9 +11,8 @@ import { findOperation, operationFields } from '../../nodes/MediaGeneration/reso
 import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { EVENTS, taskEvents } from '../../nodes/shared/n8n/triggerEvents';
+import { parametersFor } from '../faults/workflow.mts';
 import { schemaOf } from '../service/schemas.mts';
-import { CREATING, WITH_IMAGES } from '../faults/row.mts';
-import { OPERATIONS } from '../faults/stage.mts';
 import { bad, good } from './seen';
 import {
 	ALWAYS,
@@ -26,7 +25,7 @@ import {
 	posts,
 	requests,
 } from './service';
-import { fakeTime, node, RETRY, run, sim, start } from './setup';
+import { EACH, fakeTime, node, RETRY, run, sim, start } from './setup';
 import { hasten, pass, passWhile } from './time';
 import { activate, beginCalled, callOf, CALLER, createTask } from './triggerSetup';
 
@@ -70,19 +69,10 @@ const fieldsOf = ({ resource, operation }: Named) =>
 	});
 
 /** A value for each required field, as a person would fill it in; prompts and texts come from the item. */
-function parametersOf(one: Named, options: IDataObject): IDataObject {
-	const { resource, operation } = one;
-	const values = fieldsOf(one)
-		.filter(({ required }) => required)
-		.map(({ name, type, placeholder = '' }) => {
-			if (type === 'resourceLocator')
-				return [name, { __rl: true, mode: 'id', value: sim.voiceIds()[0] }];
-			// Not every field takes any text: its example shows what it takes.
-			const [url] = /https?:\/\/\S+/.exec(placeholder) ?? [];
-			return [name, name === 'binaryPropertyName' ? 'data' : (url ?? '={{ $json.t }}')];
-		});
-	return { resource, operation, ...Object.fromEntries(values), options };
-}
+const parametersOf = ({ resource, operation }: Named, options: IDataObject): IDataObject => ({
+	...parametersFor(`${resource}:${operation}`, EACH, { taskId: '1', voice: sim.voiceIds()[0]! }),
+	options,
+});
 
 /** Two values that a person could choose. */
 function twoValuesOf({ type, options = [], typeOptions, placeholder }: INodeProperties) {
@@ -109,11 +99,6 @@ const all = operationFields
 		}),
 	);
 
-// The matrix also finds tokens that are told to somebody else.
-test.each(all)('%s is in the matrix of faults, charged or free', (_, resource, operation) => {
-	expect(OPERATIONS).toContain(`${resource}:${operation}`);
-});
-
 test.each(all)('%s tells what comes out, charged or free', (_, resource, operation) => {
 	expect(schemaOf('MediaGeneration', resource, operation)).toBeDefined();
 	const { extraTypeDefContent } = new MediaGeneration().description.builderHint!;
@@ -130,8 +115,8 @@ test.each(all)('%s reads each field and option before anything is sent', (_, ...
 	// The first two are read for all operations at once.
 	const read = new Set(['concurrency', LIMIT]);
 	const options = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
-	const known = { taskId: '1', binaryPropertyName: 'https://example.com/1.png', options };
-	const given: IDataObject = { ...parametersOf(one, {}), ...known };
+	const image = { binaryPropertyName: 'https://example.com/1.png' };
+	const given: IDataObject = { ...parametersOf(one, {}), ...image, options };
 	const parameters = new NodeParameters((name, byDefault) => {
 		read.add(name);
 		return given[name] ?? byDefault;
@@ -336,11 +321,6 @@ describe.each(cases)('%s', (_, one) => {
 	const fields = fieldsOf(one);
 	const takesImages = fields.some(({ name }) => name === 'binaryPropertyName');
 
-	it('is tried with a lost stream and others with images, if it takes images', () => {
-		const name = `${resource}:${operation}`;
-		expect((WITH_IMAGES as readonly string[]).includes(name)).toBe(takesImages);
-	});
-
 	// With images, a prompt proves nothing.
 	if (kind !== 'speech' && !takesImages)
 		it('is found in the history after a lost stream, though the entry does not say its kind', async () => {
@@ -352,10 +332,6 @@ describe.each(cases)('%s', (_, one) => {
 			expect(item!.binary!.data!.fileName).toMatch(`${kind}-`);
 			expect(posts()).toBe(1);
 		});
-
-	it('is in the matrix of faults', () => {
-		expect(CREATING).toContain(`${resource}:${operation}`);
-	});
 
 	it('mentions no other kind of media, and waits as long as its own kind takes', () => {
 		const { options } = operationFields.find((field) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { eventually } from '../../tools/eventually.mts';
+import { hasField } from '../service/operations.mts';
 import { findToken } from './canary.mts';
 import type { Stage } from './stage.mts';
 import { NODE } from './workflow.mts';
@@ -40,8 +41,6 @@ export function wordsOfFailure({ error, items }: WorkflowResult): string {
 	return `${message} ${description}`;
 }
 
-const WITHOUT_FILE = ['speech:delete', 'voice:getAll', 'account:get'];
-
 /** What was asked for came out whole: the files are the service's to the byte. */
 export async function assertWhole(
 	{ sim, operation }: Stage,
@@ -58,7 +57,7 @@ export async function assertWhole(
 		if (operation === 'speech:delete') assert.equal(json.deleted, true);
 		if (/^speech/.test(operation)) assert.match(String(json.task_id), /\w/);
 		const address = json.audio_url ?? json.file_url ?? (json.audio_urls as string[])?.[0];
-		if (!isFetched || WITHOUT_FILE.includes(operation)) continue;
+		if (!isFetched || !hasField(operation, 'download')) continue;
 		assert.equal(typeof address, 'string', `an address is in ${JSON.stringify(json)}`);
 		assert.ok(binary?.data, 'a file is in the field "data"');
 		if (isOwnFile) continue;

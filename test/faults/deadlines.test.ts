@@ -3,7 +3,8 @@ import type { FaultRule } from '../../simulator/simulator.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
 import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
 import { always, answer, STREAMED, inFront, isMute, on, status, type Row } from './row.mts';
-import { NODE, onStage, type Operation } from './stage.mts';
+import type { Operation } from '../service/operations.mts';
+import { NODE, onStage } from './stage.mts';
 
 /*
  * A service that says nothing more, at each stage: `Timeout` ends it. Operations without that option

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPaid, nameOf, OPERATIONS } from '../service/operations.mts';
 import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
-import { isPaid, OPERATIONS, type Operation } from './stage.mts';
 
 /** What is lost where a process of n8n is killed (test/worlds/ledger.mts), and where to find it. */
 const LOST = {
@@ -12,21 +12,6 @@ const LOST = {
 		"n8n's log names each speech task as soon as the service has responded; videos and images are in **History → Get Many**",
 	'an event':
 		"n8n saves a trigger's state only when an execution starts: a task that the trigger first detects after that, and that ends before n8n is back, is missed, unless you list it in **Task IDs**",
-};
-
-/** What the operations are called in n8n. */
-const NAMES: Record<Operation, string> = {
-	'speech:speak': 'Text to Speech',
-	'speech:get': 'Speech → Get',
-	'speech:wait': 'Speech → Collect',
-	'speech:delete': 'Speech → Delete',
-	'voice:getAll': 'Voice → Get Many',
-	'video:textToVideo': 'Text to Video',
-	'video:ingredientsToVideo': 'Reference Images to Video',
-	'video:framesToVideo': 'Image Sequence to Video',
-	'image:create': 'Text to Image',
-	'history:getAll': 'History → Get Many',
-	'account:get': 'Account → Get',
 };
 
 const HEAD = `# What can go wrong, and what happens then
@@ -46,7 +31,7 @@ const KILLED = `## n8n is killed
 
 function lineOf(row: Row): string {
 	const operations = OPERATIONS.filter((operation) => row.operations.includes(operation));
-	const names = operations.map((operation) => NAMES[operation]).join(', ');
+	const names = operations.map(nameOf).join(', ');
 	const { fault, fails, hints } = row;
 	const what = fails ? `Fails: “${fails}”` : `The result${hints ? `, with “${hints}”` : ''}`;
 	const note = row.note ? `; ${row.note}` : '';

@@ -9,7 +9,8 @@ import { NETWORK } from './network.mts';
 import type { Row } from './row.mts';
 import { SOCKETS } from './sockets.mts';
 import { SPEECH } from './speech.mts';
-import { isPaid, NODE, onStage, type Operation } from './stage.mts';
+import { isPaid, type Operation } from '../service/operations.mts';
+import { NODE, onStage } from './stage.mts';
 import { STREAMS } from './streams.mts';
 
 /**

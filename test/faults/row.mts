@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
 import { silent, type Handler } from '../service/fakeService.mts';
-import { isPaid, OPERATIONS, type Operation, type Setting, type Stage } from './stage.mts';
+import { isPaid, OPERATIONS, takesImages, type Operation } from '../service/operations.mts';
+import type { Setting, Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
 export interface Row {
@@ -40,21 +41,11 @@ export interface Row {
 export const SPEAK: Operation = 'speech:speak';
 export const VIDEO: Operation = 'video:textToVideo';
 export const IMAGE: Operation = 'image:create';
-/** Those that are given images, which no entry of the history tells of. */
-export const WITH_IMAGES: readonly Operation[] = [
-	'video:ingredientsToVideo',
-	'video:framesToVideo',
-];
-export const CREATING: readonly Operation[] = OPERATIONS.filter(isPaid);
-export const STREAMED: readonly Operation[] = CREATING.filter((each) => !/^speech/.test(each));
+export const WITH_IMAGES = OPERATIONS.filter(takesImages);
+export const CREATING = OPERATIONS.filter(isPaid);
+export const STREAMED = CREATING.filter((each) => !/^speech/.test(each));
 /** Those that read from the service at once. */
-export const READING: readonly Operation[] = [
-	'speech:get',
-	'speech:wait',
-	'voice:getAll',
-	'history:getAll',
-	'account:get',
-];
+export const READING = OPERATIONS.filter((each) => !isPaid(each) && each !== 'speech:delete');
 /** Those that fetch a file. */
 export const FETCHING: readonly Operation[] = [SPEAK, 'speech:get', VIDEO, IMAGE, 'history:getAll'];
 

@@ -3,7 +3,8 @@ import { removeEngineFolder } from '../../demo/engine.mts';
 import { contentsOf, findToken } from './canary.mts';
 import { assertClean } from './check.mts';
 import { always, answer, on } from './row.mts';
-import { NODE, onStage, OPERATIONS, Stage } from './stage.mts';
+import { OPERATIONS } from '../service/operations.mts';
+import { NODE, onStage, Stage } from './stage.mts';
 
 /*
  * A service that says the token in everything it says. Nothing of it may come to light: not in the

@@ -11,30 +11,11 @@ import {
 import { eventually } from '../../tools/eventually.mts';
 import { canary } from './canary.mts';
 import { FakeService } from '../service/fakeService.mts';
+import { hasField, type Operation } from '../service/operations.mts';
 import { createTask, order } from '../service/order.mts';
 import { itemWith, NODE, node, parametersFor, workflow } from './workflow.mts';
 
 export { NODE };
-
-/** Every operation of the node, as `resource:operation`. */
-export const OPERATIONS = [
-	'speech:speak',
-	'speech:get',
-	'speech:wait',
-	'speech:delete',
-	'voice:getAll',
-	'video:textToVideo',
-	'video:ingredientsToVideo',
-	'video:framesToVideo',
-	'image:create',
-	'history:getAll',
-	'account:get',
-] as const;
-
-export type Operation = (typeof OPERATIONS)[number];
-
-/** Those whose request is paid for, as that of a new one is. */
-export const isPaid = (operation: Operation): boolean => !/:(?:get|wait|delete)/.test(operation);
 
 export interface Setting {
 	/** Text or prompt, with the simulator's scenario words. */
@@ -152,7 +133,7 @@ export class Stage {
 	/** Makes what the operation reads: a task for those of a task, an entry for the history. */
 	private async prepare(): Promise<void> {
 		const { sim, operation } = this;
-		if (/^speech:(?:get|wait|delete)$/.test(operation)) {
+		if (hasField(operation, 'taskId')) {
 			this.taskId = await createTask(sim, 'Made before');
 			await sim.waitFor(() => sim.tasks.get(this.taskId)?.audioUrl !== undefined);
 		}

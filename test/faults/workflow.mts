@@ -1,5 +1,6 @@
 import type { IConnections, IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 import type { WorkflowFile } from '../../demo/engine.mts';
+import { fieldsOf } from '../service/operations.mts';
 import { inARow } from '../service/triggerNode.mts';
 
 /** The name of the node in every workflow built here. */
@@ -27,7 +28,7 @@ export const node = (parameters: IDataObject, more: Partial<INode> = {}): INode 
 	...more,
 });
 
-/** Parameters of `resource:operation`, which takes what it knows of these. */
+/** Parameters of an operation, which takes what it knows of these. A field that is none of them gets its example, or the text. */
 export const parametersFor = (
 	which: string,
 	text: string,
@@ -35,7 +36,13 @@ export const parametersFor = (
 ) => {
 	const [resource, operation] = which.split(':');
 	const voiceId = { __rl: true, mode: 'id', value: more.voice };
+	const required = fieldsOf(which).filter((field) => field.required);
+	const examples = required.map(({ name, placeholder = '' }) => {
+		const [url] = /https?:\/\/\S+/.exec(placeholder) ?? [];
+		return [name, url ?? text] as const;
+	});
 	return {
+		...Object.fromEntries(examples),
 		...{ resource, operation, text, prompt: text, taskId: more.taskId, voiceId },
 		...{ binaryPropertyName: 'data', download: true, options: { prompt: text, ...options } },
 	};

@@ -6,7 +6,8 @@ import type { IDataObject } from 'n8n-workflow';
 import { loadPackage } from '../../demo/package.mts';
 import { assertClean } from '../faults/check.mts';
 import { casesOf, play } from '../faults/matrix.mts';
-import { OPERATIONS, onStage } from '../faults/stage.mts';
+import { onStage } from '../faults/stage.mts';
+import { OPERATIONS } from '../service/operations.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 
 const hasSocket = typeof WebSocket === 'function';

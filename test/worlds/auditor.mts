@@ -1,9 +1,9 @@
+import { takesImages } from '../service/operations.mts';
 import { MINUTE, SECOND } from './clock.mts';
 import { eventsAll, eventsKept, eventsOnce, selfTrigger } from './events.mts';
 import { beyond, type Book, bookOf, count, type Family, type Line } from './ledger.mts';
 import { deliveredOrNamed, errorOf, ownFile, paidOnce } from './paid.mts';
 import { API, TOKEN } from './service.mts';
-import { takesPictures } from './world.mts';
 
 // Decides the promises by what was noted, without knowing what was planned. Rules yield their complaints.
 
@@ -58,7 +58,7 @@ function* inTime(
 		// its stream alone; after its Timeout, Retry On Fail searches for ten minutes.
 		const patience = Math.max(
 			16 * MINUTE,
-			takesPictures(asked.operation) ? timeoutMs + 11 * MINUTE : 0,
+			takesImages(asked.operation) ? timeoutMs + 11 * MINUTE : 0,
 		);
 		const news = [...works.flatMap(({ made }) => made ?? []), ...book.of('served')];
 		const last = Math.max(from, book.calmFrom, ...news.map(({ at }) => (at < end ? at : 0)));
@@ -89,7 +89,7 @@ function* endsWell(family: Family, { faults, isKilled, works, calmFrom }: Book):
 		request ? requests.includes(request) : operation === 'speech:wait' && items.includes(text),
 	);
 	// Of what was lost, the same words may name another's, and always do with pictures.
-	const hasPictures = takesPictures(operation);
+	const hasPictures = takesImages(operation);
 	const isAlone = ({ prompt }: (typeof works)[number]) =>
 		!hasPictures && works.every((one) => one.prompt !== prompt || own.includes(one));
 	if (faults.every(isMild)) {

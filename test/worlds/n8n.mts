@@ -8,10 +8,11 @@ import type { ICredentialType, INodeExecutionData, INodeType, IRun } from 'n8n-w
 import { startWorkflow, type WorkflowFile } from '../../demo/engine.mts';
 import type { Loader } from '../../demo/package.mts';
 import { itemWith, LOOP, NODE, node, parametersFor, workflowInLoop } from '../faults/workflow.mts';
+import { takesImages } from '../service/operations.mts';
 import { clock, type Process, runAs } from './clock.mts';
 import { type Given, ledger, note } from './ledger.mts';
 import { API, type Service, TOKEN } from './service.mts';
-import { takesPictures, type Execution } from './world.mts';
+import type { Execution } from './world.mts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -72,7 +73,7 @@ export async function execute(service: Service, running: Running): Promise<IRun>
 	const onMessage = (text: string) => note({ what: 'said', ...own, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'speech:wait' ? service.taskOf(text) : '' };
-		return takesPictures(operation) ? pictureOf(json) : { json };
+		return takesImages(operation) ? pictureOf(json) : { json };
 	});
 	const credentials = { mediaGenerationApi: credential };
 	const [workflow, { loader }, mode] = [workflowOf(plan, execution), process, 'trigger'] as const;

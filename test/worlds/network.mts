@@ -48,7 +48,7 @@ export type Exchange = ReturnType<typeof exchangeOf>;
 function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 	const { timeout = 300_000, signal, data = '{}' } = config;
 	const sent = JSON.parse(String(data)) as Record<string, string | undefined>;
-	const [picture = ''] = [sent.ingredients ?? sent.frames ?? []].flat();
+	const [picture = ''] = Object.values<unknown>(sent).find(Array.isArray) ?? [];
 	const pictured = Buffer.from(picture, 'base64').toString().split('|')[1];
 	const { promise: answered, resolve, reject } = Promise.withResolvers<AxiosResponse>();
 	const who = whoRuns()!;

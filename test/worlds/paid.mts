@@ -1,5 +1,5 @@
+import { takesImages } from '../service/operations.mts';
 import { beyond, type Book, count, type Family, marksIn } from './ledger.mts';
-import { takesPictures } from './world.mts';
 
 /** Why an execution failed, or one of its items. */
 export const errorOf = ({ error, given }: Family['ended'][number]) =>
@@ -52,7 +52,7 @@ export function* ownFile(
 				marks.some((mark) => !own.some(({ made }) => made?.marks.includes(mark)));
 			const isLeft = own.some(({ text: wanted, made, isTold }) => {
 				// Nobody knows what an equal request of another process has made, unless an id was told.
-				const isKnown = takesPictures(operation) || isTold;
+				const isKnown = takesImages(operation) || isTold;
 				return wanted === text && made && isKnown && !used.includes(made.marks[0]!);
 			});
 			const isLost = requests.some((sent) => sent.isUnclear && sent.text === text);

@@ -1,22 +1,24 @@
+import type { MediaKind } from '../../nodes/shared/contract.ts';
 import { wavHeader } from '../../simulator/media/wav.mts';
+import { PAID_OPERATIONS } from '../service/operations.mts';
 import { clock } from './clock.mts';
 import type { Exchange } from './network.mts';
 import type { Fault } from './world.mts';
 
 /** Of each kind the extension, how a file begins, and how long it takes to make one, in ms. */
-export const KINDS = {
+export const KINDS: Record<
+	MediaKind,
+	{ type: string; head: string | Buffer; least: number; most: number }
+> = {
 	speech: { type: 'wav', head: wavHeader(320), least: 2000, most: 60_000 },
 	video: { type: 'mp4', head: '\0\0\0\x18ftypisom\0\0\0\0isommp42', least: 30_000, most: 150_000 },
 	image: { type: 'png', head: '\x89PNG\r\n\x1a\n', least: 4000, most: 40_000 },
 };
 
-export type Kind = keyof typeof KINDS;
-/** What a create call to each path makes; to any other path, it makes a video. */
-const KINDS_BY_PATH: Record<string, Kind> = {
-	'/v1/labs/task': 'speech',
-	'/v1/video/create-image': 'image',
-};
-export const kindOf = (path: string): Kind => KINDS_BY_PATH[path] ?? 'video';
+export type Kind = MediaKind;
+/** What a create call to this path makes. */
+export const kindOf = (path: string): Kind =>
+	PAID_OPERATIONS.find((row) => path === row.path)?.kind ?? 'video';
 /** By which request, for how many files, and why it will fail; without a request it is somebody else's. */
 export interface Order {
 	n?: number;

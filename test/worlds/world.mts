@@ -1,5 +1,5 @@
 import { randomFrom } from '../../simulator/media/random.mts';
-import type { Operation } from '../faults/stage.mts';
+import { MEDIA, type Operation, paidRow, takesImages } from '../service/operations.mts';
 import { MINUTE, SECOND } from './clock.mts';
 
 /** What goes wrong with the service, from `at` on for `forMs`. Times in ms. */
@@ -80,11 +80,9 @@ export function worldOf(seed: number) {
 	};
 }
 
-/** True for an operation whose items have pictures. */
-export const takesPictures = (operation: string): boolean => /ingredients|frames/.test(operation);
 /** How long the node waits for one result if nothing is set, in seconds. */
-export const usualTimeoutOf = (operation: string): number =>
-	(({ speech: 3600, image: 900 }) as Record<string, number>)[operation.split(':')[0]!] ?? 1800;
+export const usualTimeoutOf = (operation: Operation): number =>
+	MEDIA[paidRow(operation)?.kind ?? 'speech'].timeoutSeconds;
 
 /** One of several videos is refused. */
 const PARTLY = { kind: 'partly', at: 0, forMs: 24 * 60 * MINUTE } as const;
@@ -120,7 +118,7 @@ function executionOf(index: number, operation: Operation = pick(...DRAWN)) {
 	const rounds = batches > 1 && items.length < 10 ? items.length : batches;
 	// Some rows are the same twice.
 	if (items.length > 1 && isPaid && chance(0.15)) items[1] = items[0]!;
-	const hasPictures = takesPictures(operation);
+	const hasPictures = takesImages(operation);
 	// The same words for every picture, or every row.
 	const isConstant = isPaid && chance(hasPictures ? 0.5 : 0.07);
 	if (isConstant && !hasPictures && !splits) items.fill(items[0]!);

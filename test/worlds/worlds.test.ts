@@ -1,9 +1,8 @@
-import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
+import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { EVENTS } from '../../nodes/shared/n8n/triggerEvents';
-import { WITH_IMAGES } from '../faults/row.mts';
 import { run } from './run';
-import { kindOf, KINDS } from './works.mts';
-import { DRAWN, EVENTS as DRAWN_EVENTS, takesPictures, usualTimeoutOf } from './world.mts';
+import { KINDS } from './works.mts';
+import { DRAWN, EVENTS as DRAWN_EVENTS } from './world.mts';
 
 /* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
 
@@ -31,17 +30,8 @@ test.each(EVENTS)('a trigger on $value is drawn', ({ value }) => {
 
 const operations = PAID_OPERATIONS.map((row) => [`${row.resource}:${row.operation}`, row] as const);
 
-test.each(operations)('%s is drawn, and the worlds know what it makes', (name, { kind, path }) => {
+test.each(operations)('%s is drawn, and the worlds know what it makes', (name, { kind }) => {
 	expect(DRAWN).toContain(name);
-	expect({
-		kindOf: kindOf(path),
-		usualTimeoutOf: usualTimeoutOf(name),
-		takesPictures: takesPictures(name),
-	}).toEqual({
-		kindOf: kind,
-		usualTimeoutOf: MEDIA[kind].timeoutSeconds,
-		takesPictures: (WITH_IMAGES as readonly string[]).includes(name),
-	});
 	// Without a control byte, the node would take the file for text.
 	expect(String(KINDS[kind].head)).toMatch(/[\0-\x08\x0e-\x1f]/);
 });
