@@ -80,10 +80,8 @@ export function imageBodyPreparer(
 		const sizePromises = storedImages.map(async ({ label, data }) => {
 			return await storedFileSize(context.helpers, data).catch(throwUnreadable(label));
 		});
-		const encodedBytes = (await Promise.all(sizePromises)).reduce(
-			(sum, size) => sum + (size / 3) * 4,
-			0,
-		);
+		const totalBytes = (await Promise.all(sizePromises)).reduce((sum, size) => sum + size, 0);
+		const encodedBytes = (totalBytes / 3) * 4;
 		if (encodedBytes > MAX_ENCODED_BYTES) {
 			const megabytes = Math.round(encodedBytes / 1024 / 1024);
 			throw invalidInput(
@@ -172,26 +170,22 @@ export function imageBodyPreparer(
 		}
 	}
 
-	/** Builds the request body, with the images in `requestField`. Throws a Failure if one is not an image. */
+	/**
+	 * Builds the request body, with the images in `requestField` as base64 texts. Throws a Failure if the bytes of one are
+	 * not those of an image: n8n takes the MIME type from the file's extension.
+	 */
 	async function makeBody(images: Image[], otherFields: GenerationFields): Promise<Buffer> {
 		// The empty array is the first field, so its bracket is the first one in the JSON.
 		const json = JSON.stringify({ [requestField]: [], ...otherFields });
 		const arrayStart = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];
-		for (const image of images) {
+		for (const { label, data } of images) {
+			const bytes = await readStoredFile(context.helpers, data).catch(throwUnreadable(label));
+			if (!isImage(bytes))
+				throw badImageFailure(`The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 			const separator = parts.length === 0 ? `${json.slice(0, arrayStart)}"` : '","';
-			parts.push(Buffer.from(separator), await encodeImage(image));
+			parts.push(Buffer.from(separator), Buffer.from(bytes.toString('base64'), 'latin1'));
 		}
 		return Buffer.concat([...parts, Buffer.from(`"${json.slice(arrayStart)}`)]);
-	}
-
-	/**
-	 * Resolves with the base64 text of an image. Throws a Failure if its bytes are not those of an image: n8n takes the
-	 * MIME type from the file's extension.
-	 */
-	async function encodeImage({ label, data }: Image): Promise<Buffer> {
-		const bytes = await readStoredFile(context.helpers, data).catch(throwUnreadable(label));
-		if (isImage(bytes)) return Buffer.from(bytes.toString('base64'), 'latin1');
-		throw badImageFailure(`The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 	}
 }
