@@ -49,7 +49,9 @@ export async function requestStream(
 	idleTimeoutMs: number,
 ): Promise<StreamResult> {
 	const { api, concurrency } = item;
-	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? jsonBodyFiller(order);
+	const fillWithJson: FillBody = async (emptyBody) =>
+		(emptyBody.bytes = Buffer.from(JSON.stringify(order.fields)));
+	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? fillWithJson;
 	/** The request body. It is filled right before each attempt. */
 	const body: RequestBody = {};
 	/** Is aborted to close the stream. */
@@ -193,11 +195,6 @@ export async function requestStream(
 		if (stopStarting.aborted && isAccepted && isFindable()) close();
 	}
 }
-
-const jsonBodyFiller =
-	({ fields }: GenerationOrder): FillBody =>
-	async (body) =>
-		(body.bytes = Buffer.from(JSON.stringify(fields)));
 
 /**
  * Returns the Failure to throw if the service says in place of a stream, or in its first event, that it has not accepted
