@@ -50,8 +50,6 @@ async function main(): Promise<number> {
 	if (base !== undefined) {
 		const webSocketUrl = values['web-socket-url'];
 		const fields = { baseUrl: base, webSocketUrl, allowHttp: values['allow-http'] };
-		// Throws for a wrong URL, before the user types the token.
-		readCredential(fields, 'no-token-yet');
 		const credential = readCredential(fields, await askForToken());
 		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
 		return await run(credential, pay);

@@ -25,7 +25,7 @@ export interface Recording {
 /** Matches a time or a date as services write it. */
 export const TIME =
 	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/;
-/** Matches what replaces the rest of a file within an answer, or a too large answer, with its size in characters. */
+/** Matches what replaces the rest of a file within an answer, with its size in characters. */
 export const OMITTED = /<(\d+) more>/g;
 
 /** The texts and prompts that the check itself sends. */
@@ -97,7 +97,7 @@ const FILE_EXTENSION =
 	/\.(?:mp[34]|m4a|wav|ogg|opus|flac|aac|pcm|webm|mov|png|jpe?g|gif|webp|avif|srt|vtt|json|txt)$/i;
 
 /** Returns a redactor of the token, also in base64 and as hexadecimal codes. */
-export const redactorOf = (token: string): Redactor => {
+const redactorOf = (token: string): Redactor => {
 	const encoded = (['base64', 'base64url', 'hex'] as const).map((coding) =>
 		Buffer.from(token).toString(coding),
 	);
@@ -161,10 +161,7 @@ export class StandIns {
 	}
 
 	#id = (value: string): string =>
-		// A slash is kept, because the node does not collect a task whose ID has one.
-		value.replace(/[^/]+/g, (part) =>
-			/^\d+$/.test(part) ? this.#number(part) : this.#standIn('text', part),
-		);
+		/^\d+$/.test(value) ? this.#number(value) : this.#standIn('text', value);
 
 	#number(text: string, key = ''): string {
 		const isKept = isTime(Number(text)) && TIME_KEY.test(key);
@@ -253,9 +250,6 @@ export class StandIns {
 
 	/** Replaces what may identify somebody in a body, in events of a stream, or in a WebSocket message. */
 	#body(text: string): string {
-		// The node reads nothing of it, and the recording stays small.
-		const bytes = Buffer.byteLength(text);
-		if (bytes > shared.MAX_JSON_BYTES) return `<${bytes} more>`;
 		if (shared.looksLikeHtml(text)) return '<html></html>';
 		if (!/^(?:event|data) ?:/m.test(text)) return this.#data(text);
 		// The lines of one event's data are one text.

@@ -25,24 +25,38 @@ const jsonOf = (exchange: ReadExchange): unknown =>
 	shared.parseJson(shared.jsonTextOf(exchange.status, textOf(exchange)));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-/** What is said of answers. What is false or undefined is left out. */
-type Remarks = Array<string | false | undefined>;
+/** A difference from the contract, and what is `lost` in n8n because of it, if anything is. */
+interface Difference {
+	differs: string;
+	lost?: string;
+}
 
-/**
- * Makes a row. `isThere` is undefined if this was not tried. `differences` say how the answers differ from the contract,
- * and `facts` what they are where it is open.
- */
+const differs = (what: string, lost?: string): Difference => ({ differs: what, lost });
+
+/** What is said of answers: a fact where the contract is open, or a difference. Others are left out. */
+type Remark = string | Difference | false | undefined;
+
+/** Makes a row. `isThere` is undefined if this was not tried. `inN8n` is what follows if nothing is lost. */
 function row(
 	part: string,
 	isThere: boolean | undefined,
-	[facts, differences = []]: [facts: Remarks, differences?: Remarks],
+	remarks: Remark[],
 	inN8n: string,
-	grade: Row['grade'] = 'works',
+	gradeIfLost: Row['grade'] = 'limits',
 ): Row {
-	const isDifferent = differences.some(Boolean);
-	const found = !isThere ? 'not there' : isDifferent ? 'different' : 'there';
-	const differs = [...facts, ...differences].filter(Boolean).join('; ');
-	return { part, found: isThere === undefined ? 'not tried' : found, differs, inN8n, grade };
+	const said = remarks.filter((remark) => remark !== undefined && remark !== false);
+	const differences = said.filter((remark) => typeof remark === 'object');
+	const found = !isThere ? 'not there' : differences.length > 0 ? 'different' : 'there';
+	const lost = differences.find((difference) => difference.lost)?.lost;
+	return {
+		part,
+		found: isThere === undefined ? 'not tried' : found,
+		differs: said
+			.map((remark) => (typeof remark === 'object' ? remark.differs : remark))
+			.join('; '),
+		inN8n: lost ?? inN8n,
+		grade: lost === undefined ? 'works' : gradeIfLost,
+	};
 }
 
 /** True for a redirect. The status decides, because other answers may have a Location header, too. */
@@ -146,13 +160,13 @@ const nameReadBy = ({ read }: Field, json: unknown) =>
 	})?.name;
 
 /** Returns a remark for each field that the node cannot find in JSON, or that has another name than in the contract. */
-const differencesIn = (json: unknown, fields: Field[]): Remarks =>
+const differencesIn = (json: unknown, fields: Field[]): Remark[] =>
 	fields.map((field) => {
-		if (isLost(field, json)) return `no ${field.what} that the node can read`;
+		const { what, names, ifLost: lost } = field;
+		if (isLost(field, json)) return differs(`no ${what} that the node can read`, lost);
 		const name = nameReadBy(field, json);
-		return name !== undefined && !['', ...field.names].includes(name)
-			? `the ${field.what} is called \`${name}\``
-			: undefined;
+		if (!name || names.includes(name)) return undefined;
+		return differs(`the ${what} is called \`${name}\``);
 	});
 
 const filesOf = (raw: unknown) =>
@@ -166,24 +180,18 @@ const byIdAlone = 'a lost video or image is found by its ID alone';
 const isLostVideo =
 	'a video or image whose stream breaks is lost; the trigger detects no videos and images';
 const CREATED_ID: Field = { what: 'ID', names: ['task_id'], read: shared.readCreatedTaskId };
-const TASK_FIELDS: Field[] = [
-	{ what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status },
-	{ what: 'audio URL', names: ['audio_url'], read: (raw) => taskIn(raw)?.audioUrl },
-];
-const FILE_URL = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
-const VOICE_FIELDS: Field[] = [
-	{
-		...{ what: 'ID', names: ['voice_id'], ifLost: byId },
-		read: (raw) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw),
-	},
-];
-const HISTORY_FIELDS: Field[] = [
-	{ ...FILE_URL, ifLost: isLostVideo },
+const STATUS: Field = { what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status };
+const AUDIO: Field = {
+	...{ what: 'audio URL', names: ['audio_url'], read: (raw) => taskIn(raw)?.audioUrl },
+};
+const FILE: Field = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
+const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
+const promptIn = (raw: unknown) => shared.asText((raw as Json).prompt);
+const VOICE: Field[] = [{ what: 'ID', names: ['voice_id'], read: voiceIdIn, ifLost: byId }];
+const ENTRY: Field[] = [
+	{ ...FILE, ifLost: isLostVideo },
 	{ what: 'ID', names: ['id'], read: shared.idOf },
-	{
-		...{ what: 'prompt', names: ['prompt'], ifLost: byIdAlone },
-		read: (entry) => shared.asText((entry as Json).prompt),
-	},
+	{ what: 'prompt', names: ['prompt'], read: promptIn, ifLost: byIdAlone },
 	{ what: 'created_at', names: ['created_at'], read: timeOf, ifLost: byIdAlone },
 ];
 
@@ -198,58 +206,55 @@ const newestOf = (entries: Json[]) => Math.max(...entries.map(timeOf));
 function readRow(
 	part: string,
 	run: RecordedRun,
-	[ifRead, ifLost]: [ifRead: string, ifLost: string],
+	ifRead: string,
+	ifLost: string,
 	fields?: Field[],
 	otherPages: ReadExchange[] = [],
 ): Row {
 	const answer = answerIn(run);
-	const trouble = answer && troubleOf(answer);
-	const entries = fields && answer ? entriesOn(answer) : [];
-	const lostIn = (entry: Json) => fields!.filter((field) => isLost(field, entry));
+	if (!answer) return row(part, undefined, [], ifLost);
+	const trouble = troubleOf(answer);
+	const entries = entriesOn(answer);
 	// A failed video has no file, so a complete entry tells what all may have.
-	const entry = entries.find((each) => lostIn(each).length === 0) ?? entries[0];
+	const isComplete = (each: Json) => fields?.every((field) => !isLost(field, each));
+	const entry = entries.find(isComplete) ?? entries[0];
 	const isMissed = otherPages.some((page) => newestOf(entriesOn(page)) > newestOf(entries));
 	const error = errorIn(run);
-	const hasOtherList =
-		fields && entries.length === 0 && answer && /\[\s*[^\s\]]/.test(textOf(answer));
+	const hasOtherList = fields && !entry && /\[\s*[^\s\]]/.test(textOf(answer));
 	const isUnread = error !== undefined || hasOtherList;
-	const lost = isUnread
-		? ifLost + (error ? ` (${error})` : '')
-		: isMissed
-			? `the newest entries are missed: ${ifLost}`
-			: entry && lostIn(entry).find((field) => field.ifLost)?.ifLost;
-	const facts = [
+	const missed = `the newest entries are missed: ${ifLost}`;
+	const remarks = [
 		fields && !isUnread && `entries: ${entries.length}`,
-		answer && !trouble && fieldsIn(jsonOf(answer)),
+		trouble === undefined && fieldsIn(jsonOf(answer)),
 		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
+		isUnread && differs(trouble ?? ELSEWHERE, ifLost + (error ? ` (${error})` : '')),
+		isMissed && differs('another page has newer entries', missed),
+		...(fields && entry ? differencesIn(entry, fields) : []),
 	];
-	const differences = [
-		trouble ?? (isUnread && ELSEWHERE),
-		isMissed && 'another page has newer entries',
-		...(entry ? differencesIn(entry, fields!) : []),
-	];
-	const inN8n = lost ?? (fields && !entry ? 'nothing to read yet' : ifRead);
-	const grade = lost === undefined ? 'works' : 'limits';
-	return row(part, answer && !isNotThere(answer), [facts, differences], inN8n, grade);
+	const isEmpty = fields && !entry;
+	return row(part, !isNotThere(answer), remarks, isEmpty ? 'nothing to read yet' : ifRead);
 }
 
-/** Judges what the node does with a request that the service should refuse with the status `expected`. */
+/**
+ * Judges what the node does with a request that the service should refuse with the status `expected`. `inN8n` is what
+ * follows if it does not, and `lost` what is lost then.
+ */
 function refusalRow(
 	part: string,
 	what: string,
 	expected: number,
 	run: RecordedRun,
-	[ifTaken, inN8n, grade]: [ifTaken: string, inN8n: string, grade: Row['grade']],
+	inN8n: string,
+	lost?: string,
 ): Row {
 	const answer = answerIn(run);
+	if (!answer) return row(part, undefined, [], '');
 	const error = errorIn(run);
-	const subject = error === undefined ? `${what} ${ifTaken}` : what;
-	const json = answer && jsonOf(answer);
-	const taken = [`HTTP ${answer?.status}`, fieldsIn(json)].filter(Boolean).join(', ');
-	const fact = answer && `${subject}: ${troubleOf(answer) ?? taken}`;
-	const isExpected = answer?.status === expected && json !== undefined;
-	const remarks: [Remarks, Remarks?] = isExpected ? [[fact]] : [[], [fact]];
-	return row(part, answer && true, remarks, error ?? inN8n, error === undefined ? grade : 'works');
+	const json = jsonOf(answer);
+	const taken = [`HTTP ${answer.status}`, fieldsIn(json)].filter(Boolean).join(', ');
+	const said = `${what}${error ? '' : ' is not refused'}: ${troubleOf(answer) ?? taken}`;
+	const isExpected = answer.status === expected && json !== undefined;
+	return row(part, true, [isExpected ? said : differs(said, error ? '' : lost)], error ?? inN8n);
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
@@ -272,7 +277,7 @@ export function edgeRow(runs: Run[]): Row {
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const failed = exchanges.filter(({ status }) => status >= 500);
-	const facts = [
+	const remarks = [
 		`HTTP/${first?.http}`,
 		first?.origin.startsWith('http:') && 'not encrypted',
 		...Object.entries(first?.headers ?? {})
@@ -287,7 +292,7 @@ export function edgeRow(runs: Run[]): Row {
 		failed.length > 0 && 'repeats reads for some time: a create call that is not answered fails',
 	].filter(Boolean);
 	const nothing = 'nothing: the node speaks HTTP/1.1';
-	return row('The server and its edge', true, [facts], inN8n.join('; ') || nothing);
+	return row('The server and its edge', true, remarks, inN8n.join('; ') || nothing);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */
@@ -307,78 +312,51 @@ export function socketRow(runs: RecordedRun[]): Row {
 	const part = '§6.2 WebSocket';
 	const listed = "the trigger detects speech tasks only if listed in 'Task IDs'";
 	const polls = `the node polls every 5 s; ${listed}`;
+	const reopens = `the node opens it again and again; while it is closed, ${polls}`;
 	if (held.status !== 101)
-		return row(part, false, [[troubleOf(held) ?? `HTTP ${held.status}`]], polls, 'limits');
+		return row(part, false, [differs(troubleOf(held) ?? `HTTP ${held.status}`, polls)], '');
 	const messages = messagesIn(exchanges);
 	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
 	const isMute = !isRead && runs.some((run) => run.operation === 'speech' && isGood(run));
-	const jsons = messages.map(({ json }) => json);
-	const error = jsons.find(
-		(json) =>
-			shared.isErrorAnswer(json) || (shared.isRecord(json) && shared.isFailureWord(json.type)),
-	);
 	const lost = exchanges.find(({ status, broke = ENDED_BY_NODE }) => {
 		return status === 101 && broke !== ENDED_BY_NODE;
 	});
-	const facts = [
+	const remarks = [
 		held.broke === ENDED_BY_NODE && 'open for ten seconds',
 		`messages: ${messages.length}`,
-		isUnread && fieldsIn(...jsons),
+		isUnread && fieldsIn(...messages.map(({ json }) => json)),
+		isUnread && differs('no message that the node can read'),
+		lost && differs(`${lost.broke} after ${seconds(lost.ended ?? 0)}`, reopens),
+		isMute &&
+			differs('no message about the speech task', `the node polls every 5 to 30 s; ${listed}`),
 	];
-	const differences = [
-		isUnread && 'no message that the node can read',
-		error !== undefined && `an error: ${shared.readReason(error) ?? 'without a reason'}`,
-		isMute && messages.length === 0 && 'no message about the speech task',
-		lost && `${lost.broke} after ${seconds(lost.ended ?? 0)}`,
-	];
-	const atOnce = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
-	const inN8n = lost
-		? `the node opens it again and again; while it is closed, ${polls}`
-		: isMute
-			? `the node polls every 5 to 30 s; ${listed}`
-			: atOnce;
-	const isGoodSocket = !lost && !isMute && error === undefined;
-	return row(part, true, [facts, differences], inN8n, isGoodSocket ? 'works' : 'limits');
+	const inN8n = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
+	return row(part, true, remarks, inN8n);
 }
 
 /** Returns all rows, for the runs as they are recorded, and for what `edgeRow` says. */
 export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
 	const runOf = (name: string) => runs.find(({ operation }) => operation === name);
 	const account = runOf('account')!;
-	const accountRow = readRow('§4.10 Account', account, [
-		'passes the fields on',
-		'nothing is known of the account; n8n may refuse to publish the trigger',
-	]);
+	const unknown = 'nothing is known of the account; n8n may refuse to publish the trigger';
+	const accountRow = readRow('§4.10 Account', account, 'passes the fields on', unknown);
 	const [token, pages] = ['token', 'pages'].map(runOf);
 	if (!token || !pages) {
 		const inN8n = `${errorIn(account)}: check the Base URL and the API Token`;
 		return [{ ...accountRow, inN8n, grade: 'fails' }];
 	}
-	const history: [string, string] = [
-		'finds a lost video or image here, and the trigger detects new ones',
-		isLostVideo,
-	];
+	const finds = 'finds a lost video or image here, and the trigger detects new ones';
+	const anyToken =
+		"a mistyped token is not noticed: n8n's test of the credential succeeds with any token";
+	const [missingTask, takesIt] = ['a task that does not exist', 'the node takes it for a task'];
 	return [
 		edge,
-		refusalRow('§5 The token', 'a wrong token', 401, token, [
-			'is not refused',
-			"a mistyped token is not noticed: n8n's test of the credential succeeds with any token",
-			'works',
-		]),
+		refusalRow('§5 The token', 'a wrong token', 401, token, anyToken),
 		accountRow,
-		readRow(
-			'§4.4 Voices',
-			runOf('voices')!,
-			['lists the voices to choose from', byId],
-			VOICE_FIELDS,
-		),
-		readRow('§4.9 History', runOf('history')!, history, HISTORY_FIELDS, pages.exchanges),
-		refusalRow('§4.2 Reading a task', 'a task that does not exist', 404, runOf('missing')!, [
-			'is found',
-			'the node takes it for a task',
-			'limits',
-		]),
+		readRow('§4.4 Voices', runOf('voices')!, 'lists the voices to choose from', byId, VOICE),
+		readRow('§4.9 History', runOf('history')!, finds, isLostVideo, ENTRY, pages.exchanges),
+		refusalRow('§4.2 Reading a task', missingTask, 404, runOf('missing')!, '', takesIt),
 		socketRow(runs),
 		...paidRows(runs, pay),
 	];
@@ -395,80 +373,76 @@ export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 	// The node counts as not working if no paid operation has succeeded.
 	const ifBad = paid.length === 0 || paid.some(isGood) ? 'limits' : 'fails';
 	const rows = others.map((run) => {
-		const shown = run.lines.filter((line) => /^(?:error|hint|file|event): /.test(line));
-		const isBad = shown.length === 0 || !isGood(run);
-		const inN8n = shown.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
-		const { part, contractRow } = PAID[run.operation] ?? {};
+		const { operation, lines } = run;
+		const said = lines
+			.filter((line) => /^(?:error|hint|file|event): /.test(line))
+			.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
+		const inN8n = said.join('; ') || 'no file';
+		const { part = OTHER_PARTS[operation]!, contractRow } = PAID[operation] ?? {};
 		const create = run.exchanges.findLast(({ method }) => method === 'POST');
 		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
-		const [facts, differences] = create ? remarksOn(create, all) : [[], []];
-		const wasNotCut = run.operation === 'dropped' && create?.broke !== CUT;
-		const lost = run.operation === 'trigger' ? 'not all that was made' : 'no result';
-		return row(
-			part ?? OTHER_PARTS[run.operation]!,
-			!contractRow || (create && !isNotThere(create)),
-			[facts, [...differences, wasNotCut && 'the stream could not be cut', isBad && lost]],
-			inN8n.join('; ') || 'no file',
-			isBad ? ifBad : 'works',
-		);
+		const isUncut = operation === 'dropped' && create?.broke !== CUT;
+		const isBad = said.length === 0 || !isGood(run);
+		const without = operation === 'trigger' ? 'not all that was made' : 'no result';
+		const remarks = [
+			...(create ? remarksOn(create, all) : []),
+			isUncut && differs('the stream could not be cut'),
+			isBad && differs(without, inN8n),
+		];
+		return row(part, !contractRow || (create && !isNotThere(create)), remarks, inN8n, ifBad);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
 	const voices = runs.find(({ operation }) => operation === 'voices')?.exchanges ?? [];
 	const isVoiceless = pay.includes('speech') && voiceIn(voices) === undefined;
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
-		rows.push(row(UNTRIED, undefined, [remarks], 'try them with --pay (docs/check.md)'));
-	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [[]], 'no other operation needs them'));
+		rows.push(row(UNTRIED, undefined, remarks, 'try them with --pay (docs/check.md)'));
+	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [], 'no other operation needs them'));
 	return rows;
 }
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
-function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): [Remarks, Remarks] {
-	const trouble = troubleOf(create);
+function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[] {
 	const answer = jsonOf(create);
 	const id = shared.readCreatedTaskId(answer);
 	if (hasFile(create))
-		return [[], ['the audio itself, which the node does not read, in place of a task']];
-	if (id === undefined) return [[fieldsIn(answer)], [trouble ?? 'no ID that the node can read']];
+		return [differs('the audio itself, which the node does not read, in place of a task')];
+	if (id === undefined)
+		return [fieldsIn(answer), differs(troubleOf(create) ?? 'no ID that the node can read')];
 	const reads = exchanges
-		.filter(
-			({ method, path }) =>
-				method === 'GET' && path.split('?')[0]!.endsWith(encodeURIComponent(id)),
-		)
-		.map((exchange) => ({ ms: exchange.at - create.at, exchange, json: jsonOf(exchange) }));
-	const ready = reads.find(({ json }) => taskIn(json)?.audioUrl);
-	const { exchange, json } = ready ?? reads.at(-1) ?? {};
-	const task = taskIn(json);
-	const statuses = reads.flatMap((read) => taskIn(read.json)?.raw.status ?? []);
+		.filter(({ method, path }) => {
+			return method === 'GET' && path.split('?')[0]!.endsWith(encodeURIComponent(id));
+		})
+		.map((exchange) => ({ exchange, json: jsonOf(exchange), task: taskIn(jsonOf(exchange)) }));
+	const ready = reads.find(({ task }) => task?.audioUrl);
+	const { exchange, json, task } = ready ?? reads.at(-1) ?? {};
+	const statuses = new Set(reads.flatMap((read) => read.task?.raw.status ?? []));
 	const messages = messagesIn(exchanges).filter(({ taskId }) => taskId === id);
 	const steps = messages.map(({ percentage }) => percentage ?? '?').join(', ');
 	return [
-		[
-			`created in ${seconds(create.ended ?? 0)}`,
-			statuses.length > 0 && `status: ${[...new Set(statuses)].join(', ')}`,
-			ready ? `URL after ${seconds(ready.ms)}` : fieldsIn(json),
-			messages[0]
-				? `messages: first after ${seconds(messages[0].at - create.at)}, ${steps} %`
-				: 'no message on the WebSocket',
-			ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
-		],
-		[
-			...differencesIn(answer, [CREATED_ID]),
-			...(exchange && !troubleOf(exchange) ? differencesIn(json, TASK_FIELDS) : []),
-			task?.apparentEnd && `the end is called \`${task.status}\`, so the node waits 10 s longer`,
-		],
+		`created in ${seconds(create.ended ?? 0)}`,
+		statuses.size > 0 && `status: ${[...statuses].join(', ')}`,
+		ready ? `URL after ${seconds(ready.exchange.at - create.at)}` : fieldsIn(json),
+		messages[0]
+			? `messages: first after ${seconds(messages[0].at - create.at)}, ${steps} %`
+			: 'no message on the WebSocket',
+		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
+		...differencesIn(answer, [CREATED_ID]),
+		...(exchange && !troubleOf(exchange) ? differencesIn(json, [STATUS, AUDIO]) : []),
+		task?.apparentEnd &&
+			differs(`the end is called \`${task.status}\`, so the node waits 10 s longer`),
 	];
 }
 
 /** Returns the remarks on the answer to a request for a generation. */
-function streamRemarks(create: ReadExchange): [Remarks, Remarks] {
-	if (hasFile(create)) return [[], ['no stream, but the file itself']];
+function streamRemarks(create: ReadExchange): Remark[] {
+	if (hasFile(create)) return [differs('no stream, but the file itself')];
 	if (!isStream(create)) {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
-		const differences = trouble ? [] : differencesIn(json, [FILE_URL]);
 		return [
-			[fieldsIn(json)],
-			[`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`, ...differences],
+			fieldsIn(json),
+			differs(`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`),
+			...(trouble ? [] : differencesIn(json, [FILE])),
 		];
 	}
 	const events = eventsOf(create);
@@ -479,23 +453,16 @@ function streamRemarks(create: ReadExchange): [Remarks, Remarks] {
 	});
 	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
 	const { event = '', json } = ending ?? events.at(-1) ?? {};
-	const isFailed = shared.TERMINAL_EVENTS.failed.test(event);
-	const isWhole = create.broke === undefined || create.broke === ENDED_BY_NODE;
+	const isBroken = create.broke !== undefined && create.broke !== ENDED_BY_NODE;
+	const isOwnEnd = ending && !shared.TERMINAL_EVENTS.complete.test(event);
+	const isLines = formOf(create) === 'lines';
 	return [
-		[
-			`events: ${texts.join(', ') || 'none'}`,
-			!isWhole && `then ${create.broke}`,
-			!ending && fieldsIn(json),
-		],
-		isWhole && !isFailed
-			? [
-					formOf(create) === 'lines' && 'lines of JSON in place of a stream',
-					ending &&
-						!shared.TERMINAL_EVENTS.complete.test(event) &&
-						`the end is called \`${event}\``,
-					...differencesIn(json, [FILE_URL]),
-				]
-			: [],
+		`events: ${texts.join(', ') || 'none'}`,
+		isBroken && `then ${create.broke}`,
+		!ending && fieldsIn(json),
+		isLines && differs('lines of JSON in place of a stream'),
+		isOwnEnd && differs(`the end is called \`${event}\``),
+		...(isBroken || shared.TERMINAL_EVENTS.failed.test(event) ? [] : differencesIn(json, [FILE])),
 	];
 }
 

@@ -58,41 +58,33 @@ test('a WebSocket is closed or refused as by the service, in the replay, too', a
 		(...handshake) =>
 			sockets.handleUpgrade(...handshake, (opened) => {
 				opened.send(Buffer.from('{"type":"status"}'));
-				setTimeout(() => opened.close(4001, 'no plan'), 300);
+				opened.close(4001, 'no plan');
 			}),
 		(_, socket) => void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'),
 		(_, socket) => void socket.destroy(),
 	];
-	const left = [...upgrades];
-	const endings = async (url: string) => {
+	const act = async (url: string) => {
 		await outcomeOf(`${url}/v1/video/me`);
-		const heard: unknown[] = [];
+		const heard: string[] = [];
 		for (const _ of upgrades) {
 			const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?token=any`);
 			socket.binaryType = 'arraybuffer';
-			const began = performance.now();
-			socket.addEventListener('message', ({ data }) =>
-				heard.push(String(Buffer.from(data as string))),
-			);
+			socket.addEventListener('message', ({ data }) => heard.push(`${Buffer.from(data)}`));
 			await new Promise((resolve) => socket.addEventListener('close', resolve));
-			heard.push(performance.now() - began > 250);
 		}
 		return heard;
 	};
-	const service = await FakeService.start(
-		(_, response) => response.end('{}'),
-		(...handshake) => left.shift()!(...handshake),
-	);
+	const left = [...upgrades];
+	const upgrade: Upgrade = (...handshake) => left.shift()!(...handshake);
+	const service = await FakeService.start((_, response) => response.end('{}'), upgrade);
 	const exchanges: Exchange[] = [];
-	const expected = ['{"type":"status"}', true, false, false];
-	const act = async () => await endings(service.url);
-	expect(await record({ exchanges }, act)).toEqual(expected);
-	const closed = [undefined, 'closed by the service (4001 no plan)', 'refused', 'refused'];
-	expect(exchanges.map(({ broke }) => broke)).toEqual(closed);
-	const recorded = await serve(recordingOf(exchanges));
-	expect(await endings(recorded.baseUrl)).toEqual(expected);
-	await recorded.close();
+	const heard = await record({ exchanges }, async () => await act(service.url));
 	await service.stop();
+	const closed = [undefined, 'closed by the service (4001 no plan)', 'refused', 'refused'];
+	expect([heard, exchanges.map(({ broke }) => broke)]).toEqual([['{"type":"status"}'], closed]);
+	const recorded = await serve(recordingOf(exchanges));
+	expect(await act(recorded.baseUrl)).toEqual(heard);
+	await recorded.close();
 });
 
 describe('what is kept of an exchange', () => {
@@ -151,57 +143,40 @@ describe('what is kept of an exchange', () => {
 			headers: { 'content-encoding': 'gzip' },
 			parts: [{ ms: 0, bytes: gzipSync(Buffer.alloc(3034)) }],
 		});
-		const large = exchangeOf('GET', '/v1/labs/voices', `["${'é'.repeat(9_000_000)}`);
-		const exchanges = [exchangeOf('GET', '/v1/video/me', text), packed, large];
+		const exchanges = [exchangeOf('GET', '/v1/video/me', text), packed];
 		const recorded = await serve(recordingOf(exchanges, hourAgo));
 		const { baseUrl } = recorded;
 		const again = (await (await fetch(`${baseUrl}/v1/video/me`)).json()) as Record<string, string>;
 		expect(await outcomeOf(`${baseUrl}/files/1.mp3`)).toHaveLength(3034);
-		expect(await outcomeOf(`${baseUrl}/v1/labs/voices`)).toHaveLength(18_000_002);
 		await recorded.close();
 		expect(Date.now() / 1000 - Number(again.created_at)).toBeLessThan(60);
 		expect(Date.now() - Date.parse(again.updatedAt!)).toBeLessThan(60_000);
 		expect(Buffer.from(again.image!.split(',')[1]!, 'base64')).toHaveLength(3034);
 	});
 
+	const isKept = { msg: 'HTTP 429', percentage: '77 %', type: 'labs_status_updated', file_urls: 1 };
 	test.each<[text: string, kept?: string]>([
 		['{"message":"Cole","Cole":1}', '{"message":"word-1","text-1":1}'],
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
 		['{"msg":"Ines, Wes","Ines":1}', '{"msg":"word-1, word-2","text-1":1}'],
 		['{"msg":"Cole, rechargez bientôt"}', '{"msg":"word-1, rechargez word-2"}'],
 		['{"id":"a-1","file":"/x/a-1.mp3?sig=1"}', '{"id":"text-1","file":"/files/1.mp3"}'],
+		['["https://a.example/v1/video/me/?k=1"]', '["https://host-2.invalid/v1/video/me/"]'],
 		[
-			'{"id":"a/7","on":"/v1/labs/task/a%2F7"}',
-			'{"id":"text-1/7","on":"/v1/labs/task/text-1%2F7"}',
-		],
-		[
-			'{"to":"https://a.example/x/v1/labs/task/?k=1"}',
-			'{"to":"https://host-2.invalid/v1/labs/task/"}',
+			'["http://[b","//a/v1/labs/task/%Z"]',
+			'["text-1","http://host-2.invalid/v1/labs/task/text-2"]',
 		],
 		['{"msg":"for \\"a video\\" of Cole"', '{"msg":"for \\"word-1\\" of word-2"'],
 		['["no child with her small car"]', '["no word-1 with word-2 word-3 word-4"]'],
 		['{"msg":"张晓明nsfw ⓐ+1 451 555"}', '{"msg":"word-1 word-2+word-3 word-4 word-5"}'],
 		[
-			JSON.stringify({ error: '{"prompt":"The man\'s video"}' }),
-			JSON.stringify({ error: '{"prompt":"text-1"}' }),
+			String.raw`{"error":"{\"prompt\":\"The video\"}"}`,
+			String.raw`{"error":"{\"prompt\":\"text-1\"}"}`,
 		],
-		[
-			'["http://[b","//a/v1/labs/task/%Z"]',
-			'["text-1","http://host-2.invalid/v1/labs/task/text-2"]',
-		],
-		[
-			'{"mark_page":1,"will":2,"downloadUrl":"-"}',
-			'{"text-1":1,"text-2":2,"downloadUrl":"text-3"}',
-		],
+		['{"mark_page":1,"downloadUrl":"-"}', '{"text-1":1,"downloadUrl":"text-2"}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
-		['{"url":"/a.png"}\n', '{"url":"/files/1.png"}\n'],
 		['{"id":1}\n{"url":"/a.png"}\n{"m', '{"id":1}\n{"url":"/files/1.png"}\n{"m'],
-		['{"msg":"HTTP 429","percentage":"77 %"}'],
-		['{"type":"labs_status_updated","status":"cancelled"}'],
-		[
-			'{"failure_reason":"No task","rejectionReason":"No task","errMsg":"No task","errmsg":"No task"}',
-		],
-		['{"file_urls":1,"ids":2,"keys":3,"errcode":4}'],
+		[JSON.stringify({ failure_reason: 'No task', status: 'cancelled', errmsg: 'No', ...isKept })],
 	])('has stand-ins for all that is not known to be harmless: %s', (text, kept = text) => {
 		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
 	});
@@ -219,26 +194,14 @@ describe('what is kept of an exchange', () => {
 	test.each([
 		['fields: Cole, message', 'fields: message, text-1', 'fields: message'],
 		['hint: See https://a.example:8443', 'hint: See http://host-1.invalid', 'hint: See'],
-		['hint: See a.example', 'hint: See 127.0.0.1:8443', 'hint: See'],
-		[
-			'error: Cole asked “my plan” – task a-1',
-			'error: word-1 asked “text-1” – task text-2',
-			'error: asked – task',
-		],
+		['error: Cole asked “my plan” – a-1', 'error: word-1 asked “text-1” – 7', 'error: asked –'],
 		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes'],
 		[`error: ${'Cole '.repeat(99)}`, `error: ${'word-1 '.repeat(70)}`, 'error:'],
 		['error: at ***** and so on', 'error: at *****+more', 'error: at'],
 		['hint: It waits for 5 s', 'hint: It waits for 12 s', 'hint: It waits for s'],
 	])('compares a line whatever the stand-ins: %s', (then, again, line = again) => {
-		expect(lineOf(new StandIns('').line(then))).toBe(line);
-		expect(lineOf(new StandIns('').line(again))).toBe(line);
-		expect(lineOf(line)).toBe(line);
-	});
-
-	test('has nothing to replay if the node was made to do nothing', async () => {
-		expect(await replay({ ...load('edge.json'), runs: [] })).toEqual([
-			expect.stringContaining('nothing to replay'),
-		]);
+		const compared = [then, again].map((each) => lineOf(new StandIns('').line(each)));
+		expect([...compared, lineOf(line)]).toEqual([line, line, line]);
 	});
 
 	test('is not written with the token in it', () => {
