@@ -22,11 +22,9 @@ try {
 	process.exitCode = await main();
 } catch (error) {
 	const { name, code } = error as NodeJS.ErrnoException;
-	const isExpected =
-		error instanceof Refusal ||
-		name === 'ExitPromptError' ||
-		/ERR_PARSE_ARGS|ENOENT/.test(String(code));
-	console.error(isExpected ? (error as Error).message : error);
+	const isExpected = name === 'ExitPromptError' || /ERR_PARSE_ARGS|ENOENT/.test(String(code));
+	const isRefusal = error instanceof Refusal || isExpected;
+	console.error(isRefusal ? (error as Error).message : error);
 	process.exitCode = EXIT.notDone;
 }
 // Otherwise a connection that the other side never closes would keep the process alive.
@@ -34,48 +32,42 @@ process.exit();
 
 async function main(): Promise<number> {
 	const text = { type: 'string' } as const;
-	const { values } = parseArgs({
-		options: {
-			...{ 'base-url': text, 'web-socket-url': text, 'allow-http': { type: 'boolean' } },
-			...{ pay: text, replay: text },
-		},
-	});
+	const isSet = { type: 'boolean' } as const;
+	const urls = { 'base-url': text, 'web-socket-url': text, 'allow-http': isSet };
+	const { values } = parseArgs({ options: { ...urls, pay: text, replay: text } });
 	if (values.replay !== undefined) return await playAgain(values.replay);
 	const pay = values.pay?.match(/[^\s,]+/g) ?? [];
 	const unknown = pay.filter((name) => !Object.hasOwn(PAID, name));
 	if (unknown.length > 0)
 		throw new Refusal(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
-
-	const base = values['base-url'];
-	if (base !== undefined) {
-		const webSocketUrl = values['web-socket-url'];
-		const fields = { baseUrl: base, webSocketUrl, allowHttp: values['allow-http'] };
-		const credential = readCredential(fields, await askForToken());
-		if (pay.length > 0) await askToPay(pay, credential.baseUrl);
-		return await run(credential, pay);
+	if (values['base-url'] === undefined) {
+		const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
+		console.log(`No --base-url: checking the simulator at ${baseUrl}.\n`);
+		return await run({ baseUrl, webSocketUrl, apiToken: token }, pay);
 	}
-	const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
-	console.log(`No --base-url: checking the simulator at ${baseUrl}.\n`);
-	return await run({ baseUrl, webSocketUrl, apiToken: token }, pay);
+	const credential = readCredential({
+		...{ baseUrl: values['base-url'], webSocketUrl: values['web-socket-url'] },
+		...{ allowHttp: values['allow-http'], apiToken: await askForToken() },
+	});
+	if (pay.length > 0) await askToPay(pay, credential.baseUrl);
+	return await run(credential, pay);
 }
 
 async function askForToken(): Promise<string> {
 	const given = process.env.MEDIA_GENERATION_TOKEN;
 	if (given !== undefined) return given;
 	if (isAsked) return await password({ message: 'API token (it is not shown):' });
-	throw new Refusal(
-		'Set MEDIA_GENERATION_TOKEN to the API token: without a terminal, the command cannot ask for it.',
-	);
+	throw new Refusal('Without a terminal, set MEDIA_GENERATION_TOKEN to the API token.');
 }
 
 /**
  * Reads the URLs and the token as the node does. Throws a Refusal if one of them is invalid. A token of fewer than six
  * characters is refused, because it could not be told apart from words, nor redacted.
  */
-function readCredential(fields: Partial<Credential>, apiToken: string): Credential {
-	if (apiToken.length < 6) throw new Refusal('The API token is shorter than six characters.');
+function readCredential(fields: Partial<Credential>): Credential {
+	if (fields.apiToken!.length < 6) throw new Refusal('The API token is too short.');
 	try {
-		return { ...shared.readCredential({ ...fields, apiToken }), allowHttp: fields.allowHttp };
+		return { ...shared.readCredential({ ...fields }), allowHttp: fields.allowHttp };
 	} catch (error) {
 		const { field, reason } = (error as { facts: { field: string; reason: string } }).facts;
 		throw new Refusal(`'${field}' ${reason.replace(/turn on .*/, 'add --allow-http')}.`);
@@ -83,10 +75,7 @@ function readCredential(fields: Partial<Credential>, apiToken: string): Credenti
 }
 
 async function askToPay(pay: string[], baseUrl: string): Promise<void> {
-	if (!isAsked)
-		throw new Refusal(
-			'With --pay, requests are charged, so the command asks first: run it in a terminal.',
-		);
+	if (!isAsked) throw new Refusal('With --pay, the command asks first: run it in a terminal.');
 	console.log(`This will be charged to your account at ${baseUrl}, each once:`);
 	for (const name of pay)
 		console.log(`  one ${PAID[name]!.contractRow.kind} (${name}): ${PAID[name]!.text}`);
@@ -94,7 +83,7 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 		throw new Refusal('Nothing was sent.');
 }
 
-async function run(credential: Omit<Credential, 'redact'>, pay: string[]): Promise<number> {
+async function run(credential: Credential, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
 	for (const signal of ['SIGINT', 'SIGTERM'] as const)
 		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
