@@ -78,14 +78,10 @@ export class Api extends RetryingClient {
 	 */
 	async generate<T>(
 		{ path }: GenerationOperation,
-		options: Pick<
-			CreateCall,
-			'body' | 'stopStarting' | 'abortInFlight' | 'attemptTimeoutMs' | 'onSend' | 'onNotAccepted'
-		>,
+		options: Omit<CreateCall, 'method' | 'path' | 'query' | 'wantsStream'>,
 		readResponse: ResponseReader<T>,
 	): Promise<T> {
-		const call = { method: 'POST', path, wantsStream: true } as const;
-		return await this.send({ ...call, ...options }, readResponse);
+		return await this.send({ method: 'POST', path, wantsStream: true, ...options }, readResponse);
 	}
 
 	/** Reads one page of the history (§4.9), with the service's clock minus ours, in ms; 0 if unknown. */
