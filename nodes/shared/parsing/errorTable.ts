@@ -19,11 +19,11 @@ const ECHOED_QUOTE =
 /** Finds an error text in JSON that is broken or was truncated. */
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
-/** Returns the texts in a value, also nested ones, that may say what went wrong. */
-export const errorTextsIn = (value: unknown): string[] => errorTextsInField(value, true);
-
-/** Does the same for the value of a field. `isErrorField` is true if texts directly in it may say what went wrong. */
-function errorTextsInField(value: unknown, isErrorField: boolean): string[] {
+/**
+ * Returns the texts in a value, also nested ones, that may say what went wrong. `isErrorField` is false if the value is
+ * that of a field whose own text does not say it.
+ */
+export function errorTextsIn(value: unknown, isErrorField = true): string[] {
 	const text = asText(value);
 	const json = text && /^[[{]/.test(text) ? parseJson(text) : undefined;
 	if (text !== undefined && json === undefined) {
@@ -32,11 +32,11 @@ function errorTextsInField(value: unknown, isErrorField: boolean): string[] {
 	}
 	const inner = json ?? value;
 	if (Array.isArray(inner)) {
-		return inner.slice(0, 20).flatMap((entry) => errorTextsInField(entry, isErrorField));
+		return inner.slice(0, 20).flatMap((entry) => errorTextsIn(entry, isErrorField));
 	}
 	const fields = Object.entries(isRecord(inner) ? inner : {});
 	return fields.flatMap(([key, field]) =>
-		ECHOED_FIELD.test(key) ? [] : errorTextsInField(field, ERROR_TEXT_FIELD.test(key)),
+		ECHOED_FIELD.test(key) ? [] : errorTextsIn(field, ERROR_TEXT_FIELD.test(key)),
 	);
 }
 
