@@ -33,9 +33,9 @@ const read = {
 	whole: (value: unknown) =>
 		fields({ setting: value }).number(field({ minValue: 1, maxValue: 4, numberPrecision: 0 })),
 	speed: (value: unknown) =>
-		option('setting', value).numberOption(field({ minValue: 0.7, maxValue: 1.2 })),
+		option('setting', value).number(field({ minValue: 0.7, maxValue: 1.2 })),
 	seconds: (value: unknown) =>
-		option('setting', value).durationOption(field({ minValue: 1, maxValue: 60 })),
+		option('setting', value).duration(field({ minValue: 1, maxValue: 60 })),
 	task: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskIdField, 1)[0],
 	tasks: (value: unknown) => fields({ taskId: value }).requiredTaskIds(taskIdField, 2),
 	output: (value: unknown) => option('outputField', value).outputField(),
@@ -133,8 +133,8 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 
 it('what is not set has its default, but not what is zero', () => {
 	const setting = field({ minValue: 0 }, 0.75);
-	expect(fields({}).numberOption(setting)).toBe(0.75);
-	expect(option('setting', 0).numberOption(setting)).toBe(0);
+	expect(fields({}).number(setting)).toBe(0.75);
+	expect(option('setting', 0).number(setting)).toBe(0);
 	expect(fields({}).choice(RATIO, RATIOS)).toBe('LANDSCAPE');
 	expect(option('ratio', 'PORTRAIT').choice(RATIO, RATIOS)).toBe('PORTRAIT');
 	expect([fields({ limit: 7 }).limit(), fields({}).limit()]).toEqual([7, 50]);

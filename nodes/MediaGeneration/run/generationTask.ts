@@ -54,8 +54,8 @@ export const generationFields = (
 export function generationTask(item: ItemContext, order: GenerationOrder): BillableTask {
 	const { context, credential, parameters } = item;
 	const { kind } = order.generation;
-	const timeoutMs = parameters.durationOption(timeoutField(kind));
-	const idleTimeoutMs = parameters.durationOption(idleTimeoutField);
+	const timeoutMs = parameters.duration(timeoutField(kind));
+	const idleTimeoutMs = parameters.duration(idleTimeoutField);
 	const wantsFile = parameters.wantsFileAt(downloadField);
 	const fileField = parameters.outputField();
 	// There is only one create call, so its key needs no name.

@@ -129,7 +129,7 @@ export class Run {
 			const task = prepare(item);
 			if (typeof task === 'function') return { ...item, entries: [], run: task };
 			const entries = this.journal.entriesFor(item, task.callKeys);
-			this.maxPaid = Math.min(this.maxPaid, item.parameters.numberOption(maxPaidField) || Infinity);
+			this.maxPaid = Math.min(this.maxPaid, item.parameters.number(maxPaidField) || Infinity);
 			return { ...item, entries, run: async () => await task.run(entries) };
 		} catch (error) {
 			return new FailedResult(error);
@@ -149,7 +149,7 @@ export class Run {
 			!this.isToolRun,
 		);
 		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
-		this.concurrency ??= new ConcurrencyLimiter(parameters.numberOption(concurrencyField));
+		this.concurrency ??= new ConcurrencyLimiter(parameters.number(concurrencyField));
 		return {
 			index,
 			context,

@@ -62,10 +62,10 @@ export function readSettings(context: ITriggerFunctions) {
 		/** The tasks to listen for; empty to listen for all tasks of the account. */
 		taskIds: new Set(parameters.taskIds(taskIdsField)),
 		/** The least rise between two progress events, in percentage points. */
-		progressStep: parameters.numberOption(progressStepField),
+		progressStep: parameters.number(progressStepField),
 		wantsFile: parameters.wantsFileAt(downloadFileField),
 		fileField: parameters.outputField(),
 		/** The time between two polls of the history, in ms. */
-		checkIntervalMs: parameters.durationOption(checkIntervalField),
+		checkIntervalMs: parameters.duration(checkIntervalField),
 	};
 }

@@ -106,19 +106,15 @@ export class NodeParameters {
 		return (url) => wantsFile || (this.canPassFiles && isInlineFile(url));
 	}
 
-	/** Returns a number within the range of its field. */
+	/** Returns a number within the range of its field, which may be one of the options or a separate parameter. */
 	number(field: NumberField): number {
-		return requireNumber(this.readRaw(field.name, field.default), field);
+		const { name, default: byDefault } = field;
+		return requireNumber(this.options[name] ?? this.readRaw(name, byDefault), field);
 	}
 
-	/** Returns a number in the options, within the range of its field. */
-	numberOption(field: NumberField): number {
-		return requireNumber(this.options[field.name] ?? field.default, field);
-	}
-
-	/** Returns a duration in the options, converted from seconds to ms. */
-	durationOption(field: NumberField): number {
-		return this.numberOption(field) * 1000;
+	/** Returns a duration, converted from seconds to ms. */
+	duration(field: NumberField): number {
+		return this.number(field) * 1000;
 	}
 
 	/** Returns the ids of speech tasks (§4.2) in a list or a text, each once; empty if there are none. */

@@ -47,8 +47,8 @@ export function readCollectOptions(parameters: NodeParameters) {
 		throw invalidInput(outputField.displayName, text);
 	}
 	return {
-		timeoutMs: parameters.durationOption(timeoutField('speech')),
-		pollIntervalMs: parameters.durationOption(pollIntervalField),
+		timeoutMs: parameters.duration(timeoutField('speech')),
+		pollIntervalMs: parameters.duration(pollIntervalField),
 		wantsFile: parameters.wantsFileAt(downloadField),
 		wantsSubtitles,
 		fileField,

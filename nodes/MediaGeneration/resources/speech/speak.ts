@@ -165,7 +165,7 @@ const fields: INodeProperties[] = [
 
 /** Builds the request body (§4.1). It contains every setting, because the defaults of services differ. */
 function buildRequestBody(parameters: NodeParameters) {
-	const settings = settingFields.map((field) => [field.name, parameters.numberOption(field)]);
+	const settings = settingFields.map((field) => [field.name, parameters.number(field)]);
 	return {
 		input: parameters.text(textField),
 		voice_id: parameters.locator(voiceField),
@@ -180,7 +180,7 @@ function buildRequestBody(parameters: NodeParameters) {
 /** Splits a long text into parts, each charged. Throws a Failure if it cannot be split, or has too many parts. */
 function splitIntoParts(parameters: NodeParameters, text: string): string[] {
 	const { displayName } = splitLongerThanField;
-	const maxLength = parameters.numberOption(splitLongerThanField);
+	const maxLength = parameters.number(splitLongerThanField);
 	if (maxLength === 0 || text.length <= maxLength) return [text];
 	const parts: string[] = [];
 	try {
