@@ -68,9 +68,8 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 }
 
 /**
- * Counts the bytes of a stream as they arrive, and destroys the stream with `tooLargeFailure` once there are more than
- * `maxBytes`. Returns an object that is updated as bytes arrive: the number of bytes, and the time of the last chunk,
- * from `monotonicNow`.
+ * Counts the bytes of a stream as they arrive, and destroys the stream with a Failure once there are more than
+ * `maxBytes`. Returns a function that tells until when the host may be silent, by `monotonicNow`.
  *
  * The function wraps the stream's `push`, because a 'data' listener would start the stream before n8n's storage reads
  * it.
@@ -78,14 +77,14 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 function monitorStream(
 	stream: ByteStream,
 	maxBytes: number,
-	tooLargeFailure: Failure,
 	onBytes: (bytes: Uint8Array) => void = () => {},
 ) {
-	const received = { bytes: 0, lastChunkAt: monotonicNow() };
+	let receivedBytes = 0;
+	let lastChunkAt = monotonicNow();
 	const push = stream.push.bind(stream);
 	const countChunk = (chunk: Uint8Array) => {
 		onBytes(chunk);
-		received.bytes += chunk.length;
+		receivedBytes += chunk.length;
 	};
 	// In older versions of n8n, the stream already holds the bytes that arrived together with the headers.
 	const bufferedChunk: Uint8Array | null = stream.readableLength > 0 ? stream.read() : null;
@@ -95,12 +94,14 @@ function monitorStream(
 	}
 	stream.push = (chunk: Uint8Array | null, ...args) => {
 		if (chunk) countChunk(chunk);
-		received.lastChunkAt = monotonicNow();
-		if (received.bytes <= maxBytes) return push(chunk, ...args);
+		lastChunkAt = monotonicNow();
+		if (receivedBytes <= maxBytes) return push(chunk, ...args);
+		const megabytes = Math.round(maxBytes / 1024 / 1024);
+		const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);
 		stream.destroy(tooLargeFailure);
 		return false;
 	};
-	return received;
+	return () => lastChunkAt + IDLE_TIMEOUT_MS;
 }
 
 /** Returns the type of a file. Throws a Failure if the file is something else, such as an error page of the host. */
@@ -149,11 +150,8 @@ async function fetchOnce(
 	const announcedBytes = Number(response.headers['content-length']) || 0;
 	// A host may compress the file unasked: Content-Length is then too small, so it only raises the limit.
 	const maxBytes = file.maxBytes ?? Math.max(announcedBytes, MAX_UNANNOUNCED_BYTES);
-	const megabytes = Math.round(maxBytes / 1024 / 1024);
-	const tooLargeFailure = downloadFailure(`it is larger than ${megabytes} MB`, false);
-	const received = monitorStream(response.body, maxBytes, tooLargeFailure, file.onAttempt?.());
+	const idleAt = monitorStream(response.body, maxBytes, file.onAttempt?.());
 	const downloadEnded = new AbortController();
-	const idleAt = () => received.lastChunkAt + IDLE_TIMEOUT_MS;
 	void watchIdle(idleAt, downloadEnded.signal, () => response.close());
 	try {
 		await throwOnErrorStatus(response, signal);
@@ -161,11 +159,7 @@ async function fetchOnce(
 		const contentType = response.redact.text(response.headers['content-type'] ?? '');
 		const type = detectType(file, head.subarray(0, SNIFF_BYTES), contentType, response.url);
 		const body = isWhole ? head : response.body;
-		return await context.helpers
-			.prepareBinaryData(body, nameFor(type), type.mimeType)
-			.catch((error: unknown) => {
-				throw received.bytes > maxBytes ? tooLargeFailure : error;
-			});
+		return await context.helpers.prepareBinaryData(body, nameFor(type), type.mimeType);
 	} finally {
 		downloadEnded.abort();
 		// Closes the connection if the download was abandoned.
