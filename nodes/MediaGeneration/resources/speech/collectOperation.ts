@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { withDefaultFacts } from '../../../shared/failure';
 import { downloadField, optionsField, taskIdField } from '../../../shared/n8n/descriptions';
 import { type Operation, toItemResult } from '../../run/operation';
-import { collect, collectOptionFields, readCollectOptions, speechItem } from './collect';
+import { collectTask, collectOptionFields, readCollectOptions, speechItem } from './collectTask';
 import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { isTaskGone } from './submit';
 
@@ -43,7 +43,7 @@ export const collectSpeech: Operation = {
 			if (!isJoined) {
 				return await runParts(item, ids, collectOptions.timeoutMs, async ({ stopStarting }, id) => {
 					// The item's own report: these tasks are not the parts of one speech.
-					const resultPromise = collect({ ...item, stopStarting }, collectOptions, id);
+					const resultPromise = collectTask({ ...item, stopStarting }, collectOptions, id);
 					// The failure of one task must not discard the audio of the other tasks.
 					return await toItemResult(
 						resultPromise.then((result) => speechItem(item, result, collectOptions.fileField)),

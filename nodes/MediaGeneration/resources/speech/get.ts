@@ -1,7 +1,7 @@
 import { throwWithFacts } from '../../../shared/failure';
 import { downloadOffField, taskIdField } from '../../../shared/n8n/descriptions';
 import type { Operation } from '../../run/operation';
-import { fetchSound, speechItem } from './collect';
+import { fetchSound, speechItem } from './collectTask';
 
 /** Speech → Get (§4.2): returns the present state of a speech task, whether the task has ended or not. */
 export const getSpeech: Operation = {

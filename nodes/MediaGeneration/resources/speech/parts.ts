@@ -14,12 +14,12 @@ import { memoryBudgets, readStoredFile, storedFileSize } from '../../../shared/n
 import type { ItemContext } from '../../run/operation';
 import {
 	binaryOf,
-	collect,
+	collectTask,
 	durationField,
 	speechItem,
 	type SpeechResult,
 	type CollectOptions,
-} from './collect';
+} from './collectTask';
 import type { SpeechOrder } from './submit';
 
 /** The maximum number of parts of one speech, and of task ids that Speech → Collect takes. */
@@ -68,7 +68,7 @@ export async function runParts<Input, Result>(
 }
 
 /**
- * Collects all parts of one speech (see `collect`), and resolves with its output item, or with one per part if they
+ * Collects all parts of one speech (see `collectTask`), and resolves with its output item, or with one per part if they
  * can't be joined. Throws a Failure if a part fails or a file can't be stored.
  */
 export async function collectAsOne(
@@ -81,7 +81,7 @@ export async function collectAsOne(
 	const canHaveSubtitles = wantsFile() || ordersOrIds.length === 1;
 	const partOptions = { ...options, wantsSubtitles: wantsSubtitles && canHaveSubtitles };
 	const results = await runParts(item, ordersOrIds, timeoutMs, async (part, orderOrId) => {
-		return await collect(part, partOptions, orderOrId);
+		return await collectTask(part, partOptions, orderOrId);
 	});
 	if (results.length === 1) return [speechItem(item, results[0]!, fileField)];
 	const json = {

@@ -14,7 +14,7 @@ import type { NodeParameters } from '../../../shared/n8n/parameters';
 import { collectableTasks, type JournalEntry } from '../../paid/journal';
 import { countEqualBefore, digestOf } from '../../paid/idempotencyKey';
 import type { BillableTask, ItemContext, Operation } from '../../run/operation';
-import { collectOptionFields, readCollectOptions } from './collect';
+import { collectOptionFields, readCollectOptions } from './collectTask';
 import { collectAsOne, MAX_PARTS, runParts } from './parts';
 import { submit, type SpeechOrder } from './submit';
 

@@ -73,7 +73,7 @@ export interface SpeechResult {
  * call to send first, or the id of an existing task. Throws a Failure, which contains the id of the task if it is
  * known. If the task of an order is gone, marks it so in the journal, so that the next attempt may create another one.
  */
-export async function collect(
+export async function collectTask(
 	item: ItemContext,
 	options: CollectOptions,
 	orderOrId: SpeechOrder | string,
