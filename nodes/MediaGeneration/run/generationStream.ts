@@ -13,7 +13,7 @@ import { Failure, isTransient } from '../../shared/failure';
 import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
 import type { FillBody, GenerationOrder, RequestBody } from './generationOrder';
-import type { GenerationRecord } from './generationRecord';
+import type { GenerationCall } from './generationCall';
 import type { ItemContext } from './operation';
 
 /**
@@ -44,7 +44,7 @@ const HEALTHY_AFTER_MS = 4000;
 export async function requestStream(
 	item: ItemContext,
 	order: GenerationOrder,
-	record: GenerationRecord,
+	call: GenerationCall,
 	{ stopStarting, abortInFlight }: CallSignals,
 	idleTimeoutMs: number,
 ): Promise<StreamResult> {
@@ -59,7 +59,7 @@ export async function requestStream(
 	const close = () => closeController.abort(SILENT_ABORT);
 	let isAccepted = false;
 
-	const call = {
+	const apiCall = {
 		body,
 		stopStarting,
 		abortInFlight: closeController.signal,
@@ -68,16 +68,16 @@ export async function requestStream(
 			await fillBody(body, stopStarting);
 			throwIfAborted(stopStarting);
 			throwIfAborted(abortInFlight);
-			record.markSent();
+			call.markSent();
 		},
 		onNotAccepted: (failure?: Failure) => {
 			freeBody();
-			record.markNotAccepted();
+			call.markNotAccepted();
 			item.report.notAccepted(failure);
 		},
 	};
 	return await api
-		.generate(order.generation, call, readStream)
+		.generate(order.generation, apiCall, readStream)
 		.catch((error: unknown) => {
 			if (!mayHaveStarted(error)) throw error;
 			return { files: [], interruptionReason: 'the service did not respond' };
@@ -110,7 +110,7 @@ export async function requestStream(
 		onAccepted();
 		if (outcome instanceof Failure) throw outcome;
 		if (stopStarting.aborted && outcome.interruptionReason !== undefined) {
-			record.writeResult(outcome);
+			call.writeResult(outcome);
 			throw abortReason(stopStarting).withDefaults({ mayBeCharged: true });
 		}
 		return outcome;
@@ -127,11 +127,11 @@ export async function requestStream(
 	): Promise<StreamResult | Failure> {
 		const onProgress = (status: string, id?: string) => {
 			onAccepted();
-			record.markProgress(status, events.files, id);
+			call.markProgress(status, events.files, id);
 			closeIfStopping();
 		};
 		const { kind } = order.generation;
-		const events = new GenerationEvents(api.credential, kind, onProgress, record.orderedCount);
+		const events = new GenerationEvents(api.credential, kind, onProgress, call.orderedCount);
 		const streamEnded = new AbortController();
 		const runAfter = async (ms: number, action: () => void) => {
 			await sleep(ms, streamEnded.signal);
@@ -186,7 +186,7 @@ export async function requestStream(
 	 * id identifies it there.
 	 */
 	function isFindable(): boolean {
-		const { announcedIds, requestedCount, withImages } = record.request;
+		const { announcedIds, requestedCount, withImages } = call.request;
 		return !withImages || announcedIds.length >= requestedCount;
 	}
 

@@ -19,7 +19,7 @@ import {
 } from '../../shared/n8n/descriptions';
 import type { JournalEntry } from '../paid/journal';
 import type { GenerationOrder } from './generationOrder';
-import { GenerationRecord } from './generationRecord';
+import { GenerationCall } from './generationCall';
 import { requestStream } from './generationStream';
 import { type BillableTask, type ItemContext, type ItemResult, toItemResult } from './operation';
 
@@ -84,17 +84,17 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 		entry: JournalEntry,
 		stopStarting: StopStarting,
 	): Promise<MediaRequest> {
-		const record = new GenerationRecord(item, entry, order);
+		const call = new GenerationCall(item, entry, order);
 		// The rest of the item's time is reserved for a last read of the history and for the downloads.
 		const streamTimeoutMs = msBeforeFinalRead(timeoutMs);
 		const getFiles = async (abortInFlight: AbortInFlight) =>
-			await obtainFiles(record, { stopStarting, abortInFlight });
+			await obtainFiles(call, { stopStarting, abortInFlight });
 		const filesPromise = withDeadline(streamTimeoutMs, item.abortInFlight, getFiles);
 		const files = await filesPromise.catch((error: unknown) => {
-			throw record.markFailed(error);
+			throw call.markFailed(error);
 		});
-		record.markFinished(files);
-		return record.request;
+		call.markFinished(files);
+		return call.request;
 	}
 
 	/**
@@ -102,20 +102,16 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 	 * the history, because the service still generates and charges them. If the journal has the request of an earlier
 	 * attempt, the call is not sent again. Throws a Failure if there is no file.
 	 */
-	async function obtainFiles(
-		record: GenerationRecord,
-		signals: CallSignals,
-	): Promise<GeneratedFile[]> {
+	async function obtainFiles(call: GenerationCall, signals: CallSignals): Promise<GeneratedFile[]> {
 		const result =
-			record.readPreviousResult() ??
-			(await requestStream(item, order, record, signals, idleTimeoutMs));
+			call.readPreviousResult() ?? (await requestStream(item, order, call, signals, idleTimeoutMs));
 		const { files, reason, interruptionReason } = result;
-		if (files.length >= record.request.requestedCount) return files;
-		record.markIncomplete(result);
+		if (files.length >= call.request.requestedCount) return files;
+		call.markIncomplete(result);
 		const failureIfMissing = signals.abortInFlight.aborted
 			? new Failure('timedOut', { limitMs: timeoutMs, mayBeCharged: true })
 			: (result.failure ?? new Failure('streamLost', { reason: reason ?? interruptionReason }));
-		return await findInHistory(item.api, record.request, failureIfMissing, signals.stopStarting);
+		return await findInHistory(item.api, call.request, failureIfMissing, signals.stopStarting);
 	}
 
 	/**

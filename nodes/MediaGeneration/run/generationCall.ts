@@ -30,7 +30,7 @@ const SEARCH_AFTER_EMPTY_MS = 60_000;
  * The state of the create call of one generation. It is written to the journal for the next attempt. The request is
  * also in the account's request ledger, so that a search in the history does not give one file to two requests.
  */
-export class GenerationRecord {
+export class GenerationCall {
 	/** The request that this attempt or an earlier one has sent, or that may be sent. */
 	readonly request: MediaRequest;
 	/** Undefined until the call is sent; `accepted` once the service has begun to generate, so that it is charged. */
