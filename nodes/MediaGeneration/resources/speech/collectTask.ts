@@ -94,7 +94,7 @@ export async function collectTask(
 			if (!isHealthy) item.concurrency.onHealthy();
 			isHealthy = true;
 		};
-		const task = await waitForTask(item.api, {
+		const taskPromise = waitForTask(item.api, {
 			taskId,
 			readFirst,
 			signal,
@@ -105,6 +105,10 @@ export async function collectTask(
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
 			onUnfinished: onHealthy,
+		});
+		const task = await taskPromise.catch((error: unknown) => {
+			if (!isExisting && isTaskGone(error)) orderOrId.entry.setGone(error);
+			throw error;
 		});
 		report.log(`task ${taskId} completed`);
 		const waitedMs = Date.now() - startedAt;
@@ -117,9 +121,6 @@ export async function collectTask(
 		const result: SpeechResult = { taskId, task, ...sound };
 		if (options.wantsSubtitles) result.subtitles = await fetchSubtitles(item, result);
 		return result;
-	} catch (error) {
-		if (!isExisting && isTaskGone(error)) orderOrId.entry.setGone(error);
-		throw error;
 	} finally {
 		void accountSocket.release();
 	}
