@@ -163,9 +163,7 @@ export class Run {
 				// Retry On Fail would run the node again for an `error` field, even an empty one.
 				if (isEmptyError(json.error)) delete json.error;
 				const outputJson = redact.value(toOutputRecord(json)) as INodeExecutionData['json'];
-				const outputItem: INodeExecutionData = { json: outputJson, pairedItem: { item: index } };
-				if (binary) outputItem.binary = binary;
-				return outputItem;
+				return { json: outputJson, pairedItem: { item: index }, ...(binary && { binary }) };
 			},
 		};
 	}

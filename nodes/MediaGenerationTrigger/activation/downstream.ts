@@ -36,8 +36,7 @@ export function downstreamCreationCheck(
 			(node, trigger) =>
 				findReportedOperation(node, trigger) || mayHaveStartedTrigger(node, trigger),
 		);
-		const isOwnCreator = (creator: RequestCreator) => {
-			const { id, calledBy } = creator;
+		const isOwnCreator = ({ id, calledBy }: RequestCreator) => {
 			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (calledBy !== workflowId) return false;
