@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { StreamStep } from '../../simulator/simulator.mts';
-import { bad, expectServed, good, hints, only, origins } from './seen';
+import { bad, expectServed, good, hints, only, origins, out } from './seen';
 import { answer, looks, onCreate, onFile, posts, requests } from './service';
-import { image, node, RETRY, run, said, sim, speech, start, video } from './setup';
+import { CONTINUE, image, node, RETRY, run, said, sim, speech, start, video } from './setup';
 import { event } from '../faults/row.mts';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
@@ -112,6 +112,15 @@ test('a file that is gone is named with the others of its request', async () => 
 	expect(description).toContain('Get its files with History → Get Many, or here: ');
 	for (const { file_url } of sim.history) expect(description).toContain(file_url);
 	expect(sim.history).toHaveLength(3);
+});
+
+test('a file that its host does not send keeps no other file of its request from coming out', async () => {
+	onFile({ hang: true });
+	const hung = node(video('P', { timeout: 6 }, { numberOfVideos: 3 }), CONTINUE);
+	const result = await run(hung);
+	const files = out(result).filter(({ binary }) => binary);
+	for (const item of files) await expectServed(result, item);
+	expect([files.length, sim.chargedCalls]).toEqual([2, 1]);
 });
 
 test.each<[string, (addresses: string[]) => unknown]>([

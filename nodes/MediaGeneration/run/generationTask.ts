@@ -68,14 +68,12 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 				stopStarting,
 				async () => await finishedRequest(entry!, stopStarting),
 			);
-			// A file that cannot be downloaded must not discard the other files, which were charged as well.
-			const results: ItemResult[] = [];
-			for (const [index, name] of fileNames(request.files).entries()) {
+			// A file that cannot be downloaded must neither discard nor delay the others, which were charged as well.
+			const outputs = fileNames(request.files).map(async (name, index) => {
 				const file = request.files[index]!;
-				const outputPromise = fileOutput(request, file, name, isResumed, stopStarting);
-				results.push(await toItemResult(outputPromise));
-			}
-			return results;
+				return await toItemResult(fileOutput(request, file, name, isResumed, stopStarting));
+			});
+			return await Promise.all(outputs);
 		});
 	}
 
