@@ -8,7 +8,6 @@ import {
 	searchEnd,
 } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/requestCreator';
-import { asText } from '../../../shared/parsing/values';
 import type { TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/operation';
@@ -16,7 +15,8 @@ import type { ItemContext } from '../../run/operation';
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
 	operation: PaidSpeechOperation;
-	requestBody: ServiceRecord;
+	/** If the create call gets no answer, a trigger recognizes the task only by `input`, its text. */
+	requestBody: ServiceRecord & { input: string };
 	entry: JournalEntry;
 }
 
@@ -72,8 +72,7 @@ async function create(
 	const ledger = ledgerOf(item.credential);
 	const ledgerRequest = newRequest({
 		accountKey,
-		// If the create call gets no answer, a trigger can recognize the task only by its text.
-		prompt: asText(requestBody.input) ?? '',
+		prompt: requestBody.input.trim(),
 		contentDigest: '',
 		kind: 'speech',
 		requestedCount: 1,
