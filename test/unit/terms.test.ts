@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import type { INode } from 'n8n-workflow';
+import { GENERATED_KINDS, MEDIA } from '../../nodes/shared/contract';
 import { COMMON } from './terms';
 
 /* One word for one thing, in the pages for builders and in the example workflows. */
@@ -57,4 +58,34 @@ test('the pages for builders and the examples have one word for one thing', () =
 	);
 	expect(texts.length).toBeGreaterThan(30);
 	expect(found).toEqual([]);
+});
+
+/** Names and headings, which never change, and what is true of videos and images alone. */
+const FIXED = /video or image (?:created|failed)|\w+ → |^#.*|`image`, `video`: one each/gim;
+
+/** The sentences that list kinds of media in the history, but not all of these. */
+function incompleteLists(kinds: Array<[kind: string, plural: string]>): string[] {
+	const named = (words: string[]) => String.raw`\b(?:${words.join('|')})\b`;
+	const anyKind = named(kinds.flat());
+	const list = new RegExp(`${anyKind}\\W{1,3}(?:(?:and|or) )?(?:an? )?\\W?${anyKind}`, 'i');
+	const read = ['nodes/**/*.{ts,json}', 'docs/*.md', 'check/*.mts', 'simulator/*.{mts,md}'];
+	const paths = globSync([...read, 'README.md', 'package.json', 'test/faults/document.test.ts']);
+	return paths.flatMap((path) => {
+		// It is generated.
+		if (path === 'docs/faults.md') return [];
+		const sentences = readFileSync(path, 'utf8')
+			.replace(FIXED, '')
+			.split(/(?<=[.!?]) |\n/);
+		const lists = sentences.filter((text) => {
+			const count = kinds.filter((words) => new RegExp(named(words), 'i').test(text)).length;
+			return list.test(text) && count > 1 && count < kinds.length;
+		});
+		return lists.map((text) => `${path}: ${text.trim()}`);
+	});
+}
+
+test('a sentence that lists kinds of media lists all that the history has', () => {
+	const kinds = GENERATED_KINDS.map((kind): [string, string] => [kind, MEDIA[kind].plural]);
+	expect(incompleteLists(kinds)).toEqual([]);
+	expect(incompleteLists([...kinds, ['opera', 'operas']]).length).toBeGreaterThan(50);
 });

@@ -144,6 +144,7 @@ const choicesOf = ({ properties }: typeof action, name: string) =>
 
 test.each([
 	['operations.md', 'operation', choicesOf(action, 'operation')],
+	['../CHANGELOG.md', 'operation', choicesOf(action, 'operation')],
 	['operations.md', 'option', choicesOf(action, 'options')],
 	['trigger.md', 'event', choicesOf(trigger, 'events')],
 ])('docs/%s names each %s', (page, _, names) => {
