@@ -2,30 +2,12 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { setTimeout as pause } from 'node:timers/promises';
-import { WebSocket } from 'ws';
-import {
-	FREE_OPERATIONS,
-	isGood,
-	runOperation,
-	runPaid,
-	STOPPED,
-	type Credential,
-	type Run,
-} from './operations.mts';
-import { StandIns, type RecordedRun, type Recording } from './recording.mts';
+import { FREE_OPERATIONS, isGood, runOperation, runPaid } from './operations.mts';
+import type { Credential, Run } from './operations.mts';
+import { StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
 import { chargeLines, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
-import {
-	end,
-	ENDED_BY_NODE,
-	onErrorOf,
-	readExchange,
-	record,
-	recordAnswer,
-	recordSocket,
-	type Exchange,
-} from './wire.mts';
+import { holdSocket, readExchange, record, type Exchange } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 3_000;
 const SOCKET_MS = 10_000;
@@ -80,18 +62,12 @@ export async function check(
 	const standIns = new StandIns(credential.apiToken);
 	const shown = runs.map(standIns.run);
 	const isWhole = failure === undefined || runs.length > FREE_OPERATIONS.length;
-	const isOfNode = ({ operation }: RecordedRun | Run) => !ASKED.includes(operation);
-	const edge = standIns.redact.value(edgeRow(runs.filter(isOfNode)));
+	const edge = standIns.redact.value(edgeRow(runs));
 	const rows = isWhole ? rowsOf(shown, edge, pay) : [];
-	const whole = shown.filter((run) => isOfNode(run) && !run.lines.includes(STOPPED));
-	const others = shown.filter((run) => !whole.includes(run)).flatMap((run) => run.exchanges);
-	const recording: Recording = { format: 3, made, runs: whole, others };
+	const recording: Recording = { format: 4, made, runs: shown };
 	const charged = standIns.redact.value(chargeLines(runs));
 	return { failure, rows, recording, replaced: standIns.counts(), charged };
 }
-
-/** The operations of the check itself. */
-const ASKED = ['socket', 'token', 'pages'];
 
 /**
  * Keeps a WebSocket open, lets the node use a wrong token (for the voices if there is no `account`), and reads the pages
@@ -100,11 +76,12 @@ const ASKED = ['socket', 'token', 'pages'];
 async function askMore(credential: Credential, account: Run, stop: AbortSignal): Promise<Run[]> {
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
 	const operation = account.exchanges.every(isNotThere) ? 'voices' : 'account';
+	const socketUrl = `${credential.webSocketUrl}/ws?token=${encodeURIComponent(credential.apiToken)}`;
 	const pages: Exchange[] = [];
 	const readPage = async (page: number) =>
 		await record({ exchanges: pages }, () => readHistory(credential, page, stop)).catch(() => {});
 	const [socket, token] = await Promise.all([
-		holdSocket(credential, stop),
+		holdSocket(socketUrl, SOCKET_MS, stop),
 		runOperation(operation, wrong, stop),
 		...[0, 2].map(readPage),
 	]);
@@ -125,20 +102,4 @@ async function readHistory({ apiToken, baseUrl }: Credential, page: number, stop
 	const request = get(url, { headers: { authorization: `Bearer ${apiToken}` }, signal, agent });
 	const [answer] = (await once(request, 'response')) as [IncomingMessage];
 	await answer.toArray();
-}
-
-/** Keeps a WebSocket open for ten seconds. */
-async function holdSocket({ webSocketUrl, apiToken }: Credential, stop: AbortSignal) {
-	const url = `${webSocketUrl}/ws?token=${encodeURIComponent(apiToken)}`;
-	const socket = new WebSocket(url);
-	const exchange = recordSocket({ exchanges: [] }, socket as unknown as EventTarget, url);
-	socket.on('unexpected-response', (_, response) => {
-		recordAnswer(exchange, response);
-		response.resume();
-	});
-	socket.on('error', onErrorOf(exchange));
-	await pause(SOCKET_MS, undefined, { signal: stop }).catch(() => {});
-	end(exchange, ENDED_BY_NODE);
-	socket.terminate();
-	return exchange;
 }

@@ -105,9 +105,8 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = shared.parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
-	if (recording?.format !== 3) throw new Refusal(`${file} is not a recording of this command.`);
+	if (recording?.format !== 4) throw new Refusal(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
-	const operations = recording.runs.map(({ operation }) => operation).join(', ');
-	console.log(lines.join('\n') || `The node does the same as when it was recorded: ${operations}.`);
+	console.log(lines.join('\n') || 'The node does the same as when it was recorded.');
 	return lines.length > 0 ? EXIT.limits : EXIT.works;
 }

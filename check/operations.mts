@@ -42,6 +42,9 @@ export const FREE: Record<string, string> = {
 };
 export const FREE_OPERATIONS = Object.keys(FREE);
 
+/** What the check itself does. */
+const ASKED = ['socket', 'token', 'pages'];
+
 /**
  * How long a free operation may take, in ms: so long that a slow list is read, and so short that all take less than a
  * minute. The node alone would try for minutes while the service is unavailable.
@@ -54,7 +57,7 @@ const PAID_TIMEOUT_S = 600;
  * pass. Without the check, the node would try until its Timeout.
  */
 const REFUSED_TIMEOUT_MS = 60_000;
-export const STOPPED = 'error: the check was stopped';
+const STOPPED = 'error: the check was stopped';
 const REFUSED = `error: the service accepted nothing for ${REFUSED_TIMEOUT_MS / 1000} s, so the check ended it`;
 const TIMED_OUT = `error: still trying when the check ended it, after ${FREE_TIMEOUT_MS / 1000} s`;
 /** The lines of outcomes that the check writes itself, so that they identify nobody. */
@@ -80,6 +83,10 @@ export interface Run {
 	/** The ID of the speech task that was created or read. */
 	taskId?: unknown;
 }
+
+/** True if it was the node that ran, and to its end. */
+export const isOfNode = ({ operation, lines }: Pick<Run, 'operation' | 'lines'>) =>
+	!ASKED.includes(operation) && !lines.includes(STOPPED);
 
 /** True if the node has reported no error. */
 export const isGood = ({ lines }: Pick<Run, 'lines'>) => !lines.some(isError);

@@ -13,13 +13,11 @@ import { shared } from './shared.mts';
 export type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: ReadExchange[] };
 
 export interface Recording {
-	format: 3;
+	format: 4;
 	/** When the check began, as an ISO 8601 time. */
 	made: string;
-	/** The operations of the node, in order. */
+	/** What the node and the check did, in order. */
 	runs: RecordedRun[];
-	/** What the check itself has asked. */
-	others: ReadExchange[];
 }
 
 /** Matches a time or a date as services write it. */

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import { FREE_OPERATIONS, PAID, runOperation, runPaid, type Run } from './operations.mts';
+import { FREE_OPERATIONS, isOfNode, PAID, runOperation, runPaid, type Run } from './operations.mts';
 import { shared } from './shared.mts';
 import { lineOf, OMITTED, StandIns, TIME, type Recording } from './recording.mts';
 import { ENDED_BY_NODE, type ReadExchange } from './wire.mts';
@@ -17,8 +17,11 @@ const TIMES = new RegExp(
  * Starts a local service that answers from a recording. If a request was recorded several times, its answers are given in
  * that order, and the last one is repeated. Resolves with the URLs for the credential.
  */
-export async function serve({ runs, made }: Pick<Recording, 'runs' | 'made'>) {
-	const exchanges = runs.flatMap((run) => run.exchanges).sort((a, b) => a.at - b.at);
+export async function serve({ runs, made }: Recording) {
+	const exchanges = runs
+		.filter(isOfNode)
+		.flatMap((run) => run.exchanges)
+		.sort((a, b) => a.at - b.at);
 	const played = new Set<ReadExchange>();
 	/** The local servers, by the recorded origins that they stand in for. */
 	const servers = new Map<string, FakeService>();
@@ -127,7 +130,7 @@ export async function replay(
 	recording: Recording,
 	before?: (operation: string) => void,
 ): Promise<string[]> {
-	const { runs, others } = recording;
+	const runs = recording.runs.filter(isOfNode);
 	const names = runs.map(({ operation }) => operation);
 	if (names.length === 0) return ['nothing to replay: the node was made to do nothing'];
 	const service = await serve(recording);
@@ -141,7 +144,8 @@ export async function replay(
 			free.map((operation) => runOperation(operation, credential, stop)),
 		);
 		const pay = names.filter((name) => Object.hasOwn(PAID, name));
-		const hasSocket = others.some((each) => each.method === 'WEBSOCKET' && each.status === 101);
+		const socket = recording.runs.find(({ operation }) => operation === 'socket');
+		const hasSocket = socket?.exchanges[0]?.status === 101;
 		const plan = { pay, voice: 'any', hasSocket, before, stop };
 		for await (const run of runPaid(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.

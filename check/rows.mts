@@ -1,6 +1,6 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
-import { isError, isGood, OWN_LINES, PAID, type Run } from './operations.mts';
+import { isError, isGood, isOfNode, OWN_LINES, PAID, type Run } from './operations.mts';
 import type { RecordedRun } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
@@ -273,7 +273,7 @@ const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)
 
 /** Judges what the server and its edge add to the answers. */
 export function edgeRow(runs: Run[]): Row {
-	const exchanges = runs.flatMap((run) => run.exchanges);
+	const exchanges = runs.filter(isOfNode).flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const failed = exchanges.filter(({ status }) => status >= 500);

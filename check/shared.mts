@@ -7,7 +7,6 @@ const from = (name: string): unknown => load(`../dist/nodes/shared/${name}.js`);
 export const shared = {
 	...(from('contract') as typeof import('../nodes/shared/contract.ts')),
 	...(from('http/credential') as typeof import('../nodes/shared/http/credential.ts')),
-	...(from('limits') as typeof import('../nodes/shared/limits.ts')),
 	...(from('n8n/triggerEvents') as typeof import('../nodes/shared/n8n/triggerEvents.ts')),
 	...(from('parsing/errors') as typeof import('../nodes/shared/parsing/errors.ts')),
 	...(from('parsing/errorTable') as typeof import('../nodes/shared/parsing/errorTable.ts')),

@@ -2,7 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
+import { WebSocket as TellingWebSocket } from 'ws';
 import { shared } from './shared.mts';
 
 /** A part of an answer, or one WebSocket message. */
@@ -12,8 +14,8 @@ interface Part {
 	bytes: Buffer;
 }
 
-/** What is known of one request and its answer, or of one WebSocket, apart from the body. */
-interface Head {
+/** One request and its answer, or one WebSocket, as it was on the wire. */
+export interface Exchange {
 	/** When the exchange began, in ms since 1970. */
 	at: number;
 	origin: string;
@@ -24,30 +26,26 @@ interface Head {
 	status: number;
 	http: string;
 	headers: IncomingHttpHeaders;
+	parts: Part[];
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
 	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
 }
 
-/** One request and its answer, or one WebSocket, as it was on the wire. */
-export interface Exchange extends Head {
-	parts: Part[];
-}
-
-/** A part of an answer: the events of a stream that arrived together, a WebSocket message, or all of another answer. */
-interface Piece {
-	ms: number;
-	text?: string;
-	/** Instead of a text, the first bytes of a file. */
-	base64?: string;
-}
-
 /** An exchange whose answer can be read. */
-export interface ReadExchange extends Head {
+export interface ReadExchange extends Omit<Exchange, 'parts'> {
+	/** The events of a stream, the messages of a WebSocket, or the one piece of any other answer. */
 	pieces: Piece[];
 	/** The size of a file; 0 for a text. */
 	bytes: number;
+}
+
+/** A text, or the first bytes of a file. */
+interface Piece {
+	ms: number;
+	text?: string;
+	base64?: string;
 }
 
 /** How many bytes are kept of a file. Without a remainder, they can be part of a text in base64. */
@@ -80,14 +78,14 @@ function startExchange({ exchanges }: Recorder, method: string, url: URL): Excha
 const since = ({ at }: Exchange) => Date.now() - at;
 
 /** Records the end of an exchange. Only the first call for an exchange counts. */
-export function end(exchange: Exchange, broke?: string): void {
+function end(exchange: Exchange, broke?: string): void {
 	if (exchange.ended !== undefined) return;
 	exchange.ended = since(exchange);
 	exchange.broke = broke;
 }
 
 /** Returns a listener that records the end of an exchange with an error. */
-export const onErrorOf =
+const onErrorOf =
 	(exchange: Exchange) =>
 	({ code, message }: NodeJS.ErrnoException) =>
 		end(exchange, code ?? message);
@@ -121,7 +119,7 @@ subscribe('http.client.request.created', (message) => {
 });
 
 /** Records an answer, which somebody else has to read. `onPart` is called with each part. */
-export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
+function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
 	exchange.status = response.statusCode!;
 	exchange.http = response.httpVersion;
 	// A copy, because the node's HTTP client removes some.
@@ -138,7 +136,7 @@ export function recordAnswer(exchange: Exchange, response: IncomingMessage, onPa
 }
 
 /** Records a WebSocket, and returns its exchange. */
-export function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
+function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
 	const exchange = startExchange(recorder, 'WEBSOCKET', new URL(url));
 	socket.addEventListener('open', () => (exchange.status = 101));
 	socket.addEventListener('message', ({ data }: Event & { data?: unknown }) =>
@@ -149,6 +147,21 @@ export function recordSocket(recorder: Recorder, socket: EventTarget, url: strin
 		const why = [code, reason].filter(Boolean).join(' ');
 		end(exchange, exchange.status === 101 ? `closed by the service (${why})` : 'refused');
 	});
+	return exchange;
+}
+
+/** Keeps a WebSocket open for `forMs`, or until `stop` aborts. This one tells why it was refused. */
+export async function holdSocket(url: string, forMs: number, stop: AbortSignal): Promise<Exchange> {
+	const socket = new TellingWebSocket(url);
+	const exchange = recordSocket({ exchanges: [] }, socket as unknown as EventTarget, url);
+	socket.on('unexpected-response', (_, response) => {
+		recordAnswer(exchange, response);
+		response.resume();
+	});
+	socket.on('error', onErrorOf(exchange));
+	await pause(forMs, undefined, { signal: stop }).catch(() => {});
+	end(exchange, ENDED_BY_NODE);
+	socket.terminate();
 	return exchange;
 }
 

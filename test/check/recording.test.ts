@@ -21,7 +21,7 @@ afterAll(() => removeEngineFolder());
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
 const recordingOf = (exchanges: Exchange[], made = Date.now(), token = ''): Recording => ({
-	...{ format: 3, made: new Date(made).toISOString(), others: [] },
+	...{ format: 4, made: new Date(made).toISOString() },
 	runs: [new StandIns(token).run({ operation: 'account', lines: [], exchanges })],
 });
 /** The texts that are kept of an exchange. */
