@@ -51,7 +51,7 @@ export async function check(
 			const before = (operation: string) => onStep(`the node: ${operation}`);
 			const hasSocket = more[0]!.exchanges[0]!.status === 101;
 			const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
-			const voice = voiceIn(voices.map(readExchange));
+			const voice = voiceIn({ exchanges: voices.map(readExchange) });
 			const plan = { pay, voice, hasSocket, before, stop };
 			for await (const run of runPaid(plan, credential)) runs.push(run);
 		}

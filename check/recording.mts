@@ -260,13 +260,12 @@ export class StandIns {
 			);
 	}
 
-	#headers({ headers }: Pick<Exchange, 'headers'>): Record<string, string> {
-		const { 'content-type': type, 'retry-after': wait, date, location } = headers;
-		const isKept = (value?: string) => value && (/^\d+$/.test(value) || isTime(value));
+	#headers({ headers }: ReadExchange): Record<string, string> {
+		const { 'content-type': type, 'retry-after': wait = '', location } = headers;
+		const isWait = /^\d{1,6}$/.test(wait) || isTime(wait);
 		return {
 			...(type && { 'content-type': this.#sentence(type.split(';')[0]!) }),
-			...(isKept(wait) && { 'retry-after': wait }),
-			...(isKept(date) && { date }),
+			...(isWait && { 'retry-after': wait }),
 			...(location && { location: this.#url(location) }),
 		};
 	}

@@ -51,9 +51,7 @@ function row(
 	return {
 		part,
 		found: isThere === undefined ? 'not tried' : found,
-		differs: said
-			.map((remark) => (typeof remark === 'object' ? remark.differs : remark))
-			.join('; '),
+		differs: said.map((each) => (typeof each === 'object' ? each.differs : each)).join('; '),
 		inN8n: lost ?? inN8n,
 		grade: lost === undefined ? 'works' : gradeIfLost,
 	};
@@ -69,9 +67,8 @@ export const isNotThere = ({ status }: Pick<Exchange, 'status'>) =>
 function troubleOf(exchange: ReadExchange): string | undefined {
 	const { status, broke, headers, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
-	if (broke === ENDED_BY_NODE && status === 0) return `no answer within ${seconds(ended)}`;
-	if (broke !== undefined)
-		return status > 0 ? `HTTP ${status}, then ${broke}` : `no answer: ${broke}`;
+	if (status === 0) return `no answer: ${broke} after ${seconds(ended)}`;
+	if (broke !== undefined) return `HTTP ${status}, then ${broke}`;
 	const json = jsonOf(exchange);
 	const isOk = status >= 200 && status < 300;
 	if (isOk && json !== undefined && !shared.isErrorAnswer(json)) return undefined;
@@ -84,7 +81,7 @@ function troubleOf(exchange: ReadExchange): string | undefined {
 }
 
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
-function answerIn({ exchanges }: RecordedRun): ReadExchange | undefined {
+function answerIn({ exchanges }: Pick<RecordedRun, 'exchanges'>): ReadExchange | undefined {
 	// After a refusal, the node also reads the account.
 	const others = exchanges.filter(({ path }) => !path.includes(shared.ACCOUNT_PATH));
 	const own = others.length > 0 ? others : exchanges;
@@ -181,9 +178,8 @@ const isLostVideo =
 	'a video or image whose stream breaks is lost; the trigger detects no videos and images';
 const CREATED_ID: Field = { what: 'ID', names: ['task_id'], read: shared.readCreatedTaskId };
 const STATUS: Field = { what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status };
-const AUDIO: Field = {
-	...{ what: 'audio URL', names: ['audio_url'], read: (raw) => taskIn(raw)?.audioUrl },
-};
+const audioUrlIn = (raw: unknown) => taskIn(raw)?.audioUrl;
+const AUDIO: Field = { what: 'audio URL', names: ['audio_url'], read: audioUrlIn };
 const FILE: Field = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
 const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
 const promptIn = (raw: unknown) => shared.asText((raw as Json).prompt);
@@ -258,8 +254,9 @@ function refusalRow(
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
-export function voiceIn(answers: ReadExchange[]): string | undefined {
-	const places = answers.flatMap((answer) => placesIn(jsonOf(answer)));
+export function voiceIn(voices: Pick<RecordedRun, 'exchanges'>): string | undefined {
+	const answer = answerIn(voices);
+	const places = answer && !troubleOf(answer) ? placesIn(jsonOf(answer)) : [];
 	const named = (pattern: RegExp) => places.find(({ name }) => pattern.test(name));
 	const { holder, key = '' } = named(/voice[_-]?id$/i) ?? named(/(?:^|\.)(?:uu)?id$/i) ?? {};
 	return shared.asId(holder?.[key]);
@@ -284,7 +281,7 @@ export function edgeRow(runs: Run[]): Row {
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
 			.map(([name, value]) => (SHOWN_HEADERS.test(name) ? `${name}: ${String(value)}` : name)),
 		...new Set(redirects),
-		failed.length > 0 && `HTTP ${failed[0]!.status}: ${failed.length} of ${exchanges.length} times`,
+		failed.length > 0 && `HTTP 5xx: ${failed.length} of ${exchanges.length} answers`,
 	];
 	const inN8n = [
 		redirects.length > 0 &&
@@ -312,6 +309,7 @@ export function socketRow(runs: RecordedRun[]): Row {
 	const part = '§6.2 WebSocket';
 	const listed = "the trigger detects speech tasks only if listed in 'Task IDs'";
 	const polls = `the node polls every 5 s; ${listed}`;
+	const polling = `the node polls every 5 to 30 s; ${listed}`;
 	const reopens = `the node opens it again and again; while it is closed, ${polls}`;
 	if (held.status !== 101)
 		return row(part, false, [differs(troubleOf(held) ?? `HTTP ${held.status}`, polls)], '');
@@ -328,8 +326,7 @@ export function socketRow(runs: RecordedRun[]): Row {
 		isUnread && fieldsIn(...messages.map(({ json }) => json)),
 		isUnread && differs('no message that the node can read'),
 		lost && differs(`${lost.broke} after ${seconds(lost.ended ?? 0)}`, reopens),
-		isMute &&
-			differs('no message about the speech task', `the node polls every 5 to 30 s; ${listed}`),
+		isMute && differs('no message about the speech task', polling),
 	];
 	const inN8n = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
 	return row(part, true, remarks, inN8n);
@@ -392,8 +389,8 @@ export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 		return row(part, !contractRow || (create && !isNotThere(create)), remarks, inN8n, ifBad);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
-	const voices = runs.find(({ operation }) => operation === 'voices')?.exchanges ?? [];
-	const isVoiceless = pay.includes('speech') && voiceIn(voices) === undefined;
+	const voices = runs.find(({ operation }) => operation === 'voices');
+	const isVoiceless = pay.includes('speech') && voices && voiceIn(voices) === undefined;
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
 		rows.push(row(UNTRIED, undefined, remarks, 'try them with --pay (docs/check.md)'));
@@ -409,9 +406,7 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 	if (id === undefined)
 		return [fieldsIn(answer), differs(troubleOf(create) ?? 'no ID that the node can read')];
 	const reads = exchanges
-		.filter(({ method, path }) => {
-			return method === 'GET' && path.split('?')[0]!.endsWith(encodeURIComponent(id));
-		})
+		.filter(({ path }) => path.split('?')[0]!.endsWith(`/${encodeURIComponent(id)}`))
 		.map((exchange) => ({ exchange, json: jsonOf(exchange), task: taskIn(jsonOf(exchange)) }));
 	const ready = reads.find(({ task }) => task?.audioUrl);
 	const { exchange, json, task } = ready ?? reads.at(-1) ?? {};
