@@ -28,9 +28,8 @@ export async function tokenError(
 		if (account instanceof Failure) throw account;
 		parseResponseBody(account, api.credential.redact, readSuccessRecord);
 	};
-	return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, signal, check).then(
-		() => undefined,
-		(error: unknown) => toWrongBaseUrl(toNoResponse(error)),
+	return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, signal, check).catch((error: unknown) =>
+		toWrongBaseUrl(toNoResponse(error)),
 	);
 }
 
