@@ -20,13 +20,8 @@ const choiceField = (name: string, ...values: string[]): INodeProperties => ({
 	description: `Only voices of this ${name}`,
 });
 
-const textField = (
-	displayName: string,
-	name: string,
-	example: string,
-	description: string,
-): INodeProperties => ({
-	displayName,
+const textField = (name: string, example: string, description: string): INodeProperties => ({
+	displayName: titleCase(name),
 	name,
 	type: 'string',
 	default: '',
@@ -46,20 +41,17 @@ const FILTERS: Record<string, INodeProperties> = {
 		'professional',
 	),
 	gender: choiceField('gender', 'female', 'male', 'neutral'),
-	language: textField(
-		'Language',
-		'language',
-		'German',
-		'Only voices in this language (name or code)',
-	),
+	language: textField('language', 'German', 'Only voices in this language (name or code)'),
 	search: textField(
-		'Search',
 		'search',
 		'warm narrator',
 		'Only voices whose name or description contains this text',
 	),
 	sort: { ...choiceField('sort', 'name'), description: 'How to sort the voices' },
-	use_cases: textField('Use Cases', 'useCases', 'audiobook', 'Only voices for this use'),
+	use_cases: {
+		...textField('use_cases', 'audiobook', 'Only voices for this use'),
+		name: 'useCases',
+	},
 };
 
 /** Voice → Get Many (§4.4): lists voices that match the filters. */
