@@ -2,7 +2,7 @@ import { logged, removeLog } from '../faults/log.mts';
 import { workflowInLoop } from '../faults/workflow.mts';
 import { SENTENCES, split } from './longText';
 import { bad, stop } from './seen';
-import { answer, onCreate, onFile, posts, taskOf, tasks } from './service';
+import { answer, made, onCreate, onFile, posts, taskOf, tasks } from './service';
 import {
 	account,
 	begin,
@@ -155,4 +155,16 @@ test('what costs nothing leaves no line, and no line holds a token', async () =>
 	await run(speech('Hello.', { timeout: 10 }));
 	expect(await linesAtInfo()).toEqual([expect.stringContaining('paid kind=speech task="x ')]);
 	expect(await logged()).not.toContain(sim.token);
+});
+
+test('a lost video is named also where the history shows its prompt with other white space', async () => {
+	fakeTime();
+	onCreate({ sse: [status('processing'), 'RESET'] });
+	const shown = ['A boat\non the sea', 'A boat  on the sea', 'A boat on…', 'A boat on land'];
+	sim.history.push(...shown.map((prompt, n) => made(`v${n}`, { prompt })));
+	const { result } = await hasten(video('A boat\r\non the sea', { timeout: 60 }));
+	expect(bad(result).description).toMatch(
+		/^One of these .* may be the result: (?=.*v0)(?=.*v1).*v2/,
+	);
+	expect(bad(result).description).not.toContain('v3');
 });

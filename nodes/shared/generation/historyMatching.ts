@@ -1,5 +1,5 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, MEDIA } from '../contract';
-import { asText, hasNoZone } from '../parsing/values';
+import { asText, hasNoZone, isSameText } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
@@ -81,11 +81,13 @@ export function matchHistory(
 	const provenEntries = entries.filter(matchesByIdentifier(request));
 	const otherRequests = requestsWithPrompt.filter((other) => other !== request);
 	const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
-	const unclaimedEntries = entries
-		.filter((entry) => entry.prompt === request.prompt && !provenEntries.includes(entry))
+	const similarEntries = entries
+		.filter(({ prompt }) => isSameText(prompt, request.prompt))
+		.filter((entry) => !provenEntries.includes(entry))
 		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
 		// would pay for this request again.
 		.filter((entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiersOfOthers));
+	const unclaimedEntries = similarEntries.filter(({ prompt }) => prompt === request.prompt);
 	/** The entries that could belong to this request. */
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
@@ -143,7 +145,7 @@ export function matchHistory(
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
 	];
-	const candidates = unclaimedEntries.filter(isCandidateFor(request));
+	const candidates = similarEntries.filter(isCandidateFor(request));
 	const hasFiles = matched.some((entry) => !entry.hasFailed);
 	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
 }

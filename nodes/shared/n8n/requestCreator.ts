@@ -5,7 +5,7 @@ import { LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, type MediaRequest, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { identifiersOf } from '../parsing/responses';
-import { asText, isRecord, withoutQuery } from '../parsing/values';
+import { asText, isRecord, isSameText, withoutQuery } from '../parsing/values';
 import { callerIdOf, startNodeOf } from './internals';
 
 /** The pause before a waiting event is compared with the known requests again, in ms. */
@@ -124,15 +124,6 @@ function verdictOf(request: MediaRequest, subject: EventSubject, receivedAt: num
 	const isOther = hasOtherPrompt && request.prompt !== '';
 	return isOther && Date.now() > receivedAt + OTHER_PROMPT_GRACE_MS ? undefined : 'perhaps';
 }
-
-/** True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”. */
-const isSameText = (shown: string, sent: string): boolean =>
-	/(?:…|\.\.\.)$/.test(shown)
-		? wordsOf(sent).startsWith(wordsOf(shown))
-		: wordsOf(shown) === wordsOf(sent);
-
-/** Returns the letters, digits and symbols of a text. */
-const wordsOf = (text: string) => text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}\p{S}]+/gu, '');
 
 /** Notes that `files`, or the task `id`, are the result of `creator`, so that it is not the creator of others. */
 function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] = []): void {

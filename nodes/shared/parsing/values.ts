@@ -27,6 +27,15 @@ export const toWellFormed = (text: string): string =>
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
+/** True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”. */
+export const isSameText = (shown: string, sent: string): boolean =>
+	/(?:…|\.\.\.)$/.test(shown)
+		? wordsOf(sent).startsWith(wordsOf(shown))
+		: wordsOf(shown) === wordsOf(sent);
+
+/** Returns the letters, digits and symbols of a text. */
+const wordsOf = (text: string) => text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}\p{S}]+/gu, '');
+
 /** Returns a trimmed string, or a number as a string; undefined for a blank string or any other value. */
 export function asText(value: unknown): string | undefined {
 	if (typeof value === 'number' && Number.isFinite(value)) return String(value);
