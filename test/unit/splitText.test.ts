@@ -150,6 +150,7 @@ test.each([
 	['Chinese', '今天天气很好'.repeat(160_000)],
 	['Chinese sentences with foreign words', '今天a。'.repeat(250_000)],
 	['what opens and never closes', '<a '.repeat(300_000)],
+	['letters with many accents', `a${'\u0301'.repeat(9999)}`.repeat(100)],
 ])('a million characters of %s are cut in a moment', (_, text) => {
 	const began = process.cpuUsage();
 	let count = 0;

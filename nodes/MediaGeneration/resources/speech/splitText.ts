@@ -12,7 +12,7 @@ const VOICE_TAG = /\[\p{L}[^[\]\n]{0,38}\]/gu;
 const SPACELESS_SCRIPT_CHARACTER =
 	'[\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}\\u3001-\\u303f\\uff01-\\uff0f\\uff1a-\\uff65]';
 /** Matches right after or right before a letter of a script without spaces. A combining mark stays with its letter. */
-const LETTER_EDGE = `(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))(?!\\p{M})`;
+const LETTER_EDGE = `(?!\\p{M})(?:(?<=${SPACELESS_SCRIPT_CHARACTER}\\p{M}*)|(?=${SPACELESS_SCRIPT_CHARACTER}))`;
 /** Matches where such a word may end together with its punctuation. */
 const WORD_END = new RegExp(`${LETTER_EDGE}(?<![\\p{Ps}\\p{Pi}])(?![\\p{Po}\\p{Pe}\\p{Pf}])`, 'uy');
 /** Characters that stay together if a text is cut between words, such as a URL, a number or an English word. */
