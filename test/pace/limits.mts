@@ -4,7 +4,7 @@ import type { Fault } from '../worlds/world.mts';
 /** A limit that nobody tells the node of, and what the node has to reach beside one who knows it. */
 export interface Row {
 	faults: Fault[];
-	operation?: 'speech:speak';
+	operation?: 'speech:speak' | 'video:textToVideo';
 	/** Another client takes a part of it, or it is another one from some minute on. */
 	changes?: true;
 	/** What is possible is what so many rows take under these faults, and so many ms more. */
@@ -90,6 +90,10 @@ export const LIMITS: Record<string, Row> = {
 	'15 texts at once, charged, failing early': {
 		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
 		operation: 'speech:speak',
+	},
+	'15 videos at once, charged, failing early': {
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.08, 10: 0.26 } },
+		operation: 'video:textToVideo',
 	},
 	'replicas that lag': {
 		...{

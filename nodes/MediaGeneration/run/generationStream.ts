@@ -32,7 +32,7 @@ const END_GRACE_MS = 50;
  * A call counts as healthy once its stream has been open for this time, in ms. If too many calls are in flight, most of
  * them fail earlier.
  */
-const HEALTHY_AFTER_MS = 4000;
+const HEALTHY_AFTER_MS = 10_000;
 
 /**
  * Sends a create call and reads its event stream to the end. The call is sent again only after an attempt that the
