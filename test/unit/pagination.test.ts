@@ -34,6 +34,7 @@ describe('all records of a paged list', () => {
 		['the total is reached', paged(200, { total: 200 }), 200, 2],
 		['pages without a total are smaller than asked for', paged(95, {}, 20), 95, 5],
 		['such a page says its size', paged(45, { page_size: 20 }, 20), 45, 3],
+		['the total is always 0', paged(250, { total: 0 }), 250, 3],
 		['the total never comes', paged(130, { total: 500 }), 130, 3],
 		['every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
 		['a bare array is the whole list, whatever page is asked for', () => records(250), 250, 2],

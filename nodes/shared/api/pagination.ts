@@ -44,7 +44,9 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
-		const mayGoOn = total === undefined ? isFullPage : records.size < total;
+		// A total of fewer records than there are tells nothing; some services always send 0.
+		const isTotalKnown = total !== undefined && total >= records.size;
+		const mayGoOn = isTotalKnown ? records.size < total : isFullPage;
 		const isLast =
 			!mayGoOn ||
 			records.size === countBefore ||
