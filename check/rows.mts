@@ -9,7 +9,6 @@ import {
 	ENDED_BY_NODE,
 	formOf,
 	hasFile,
-	isStream,
 	readExchange,
 	textOf,
 	type Exchange,
@@ -431,7 +430,8 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 /** Returns the remarks on the answer to a request for a generation. */
 function streamRemarks(create: ReadExchange): Remark[] {
 	if (hasFile(create)) return [differs('no stream, but the file itself')];
-	if (!isStream(create)) {
+	const form = formOf(create);
+	if (form === 'plain') {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
 		return [
@@ -450,12 +450,11 @@ function streamRemarks(create: ReadExchange): Remark[] {
 	const { event = '', json } = ending ?? events.at(-1) ?? {};
 	const isBroken = create.broke !== undefined && create.broke !== ENDED_BY_NODE;
 	const isOwnEnd = ending && !shared.TERMINAL_EVENTS.complete.test(event);
-	const isLines = formOf(create) === 'lines';
 	return [
 		`events: ${texts.join(', ') || 'none'}`,
 		isBroken && `then ${create.broke}`,
 		!ending && fieldsIn(json),
-		isLines && differs('lines of JSON in place of a stream'),
+		form === 'lines' && differs('lines of JSON in place of a stream'),
 		isOwnEnd && differs(`the end is called \`${event}\``),
 		...(isBroken || shared.TERMINAL_EVENTS.failed.test(event) ? [] : differencesIn(json, [FILE])),
 	];

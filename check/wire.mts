@@ -111,7 +111,7 @@ subscribe('http.client.request.created', (message) => {
 	const onPart = () => {
 		if (!recorder.cutsStreams) return;
 		const read = readExchange(exchange);
-		if (!isStream(read) || !EVENT_END[formOf(read)]!.test(textOf(read))) return;
+		if (!EVENT_END[formOf(read)].test(textOf(read))) return;
 		end(exchange, CUT);
 		setImmediate(() => request.socket?.destroy());
 	};
@@ -203,51 +203,40 @@ function isFile(method: string, body: Buffer): boolean {
 		: shared.isMediaFile(start);
 }
 
-/** Matches where an event of a stream ends, by the form of the stream. */
-const EVENT_END: Record<string, RegExp> = {
-	events: /(?<=\n\n|\r\r|\n\r\n)/,
-	lines: /(?<=\n)/,
-	plain: /$/,
-};
+/** Matches where an event ends, by the form of the answer. */
+const EVENT_END = { events: /(?<=\n\n|\r\r|\n\r\n)/, lines: /(?<=\n)/, plain: /(?!)/ };
 
 /** Returns an exchange with its answer in pieces: a stream in its events, a WebSocket in its messages. */
 export function readExchange({ parts, ...head }: Exchange): ReadExchange {
-	const whole = {
-		...head,
-		bytes: 0,
-		pieces: parts.map(({ ms, bytes }) => ({ ms, text: `${bytes}` })),
-	};
-	if (head.status === 101) return whole;
+	const messages = parts.map(({ ms, bytes }) => ({ ms, text: bytes.toString() }));
+	if (head.status === 101) return { ...head, bytes: 0, pieces: messages };
 	const bodyUpTo = (count: number) => bodyOf({ ...head, parts: parts.slice(0, count) });
 	const body = bodyUpTo(parts.length);
 	if (isFile(head.method, body)) {
 		const base64 = body.toString('base64', 0, FILE_START_BYTES);
 		return { ...head, bytes: body.length, pieces: [{ ms: parts[0]!.ms, base64 }] };
 	}
-	whole.pieces = [{ ms: 0, text: body.toString() }];
+	const whole = { ...head, bytes: 0, pieces: [{ ms: 0, text: body.toString() }] };
 	// One character for each byte, so that the lengths are those of the parts.
-	const events = body.toString('latin1').split(isStream(whole) ? EVENT_END[formOf(whole)]! : /$/);
+	const events = body.toString('latin1').split(EVENT_END[formOf(whole)]);
 	let last = events.length > 1 ? 0 : parts.length - 1;
 	let size = 0;
-	whole.pieces = events.filter(Boolean).map((event) => {
+	const pieces = events.filter(Boolean).map((event) => {
 		size += event.length;
 		while (last < parts.length - 1 && bodyUpTo(last + 1).length < size) last++;
 		return { ms: parts[last]!.ms, text: Buffer.from(event, 'latin1').toString() };
 	});
-	return whole;
+	return { ...whole, pieces };
 }
 
 /** Returns the text of an answer; '' for a file. */
 export const textOf = ({ pieces }: ReadExchange) => pieces.map(({ text }) => text ?? '').join('');
 
-export const formOf = (exchange: ReadExchange) => shared.formOf(textOf(exchange));
-
 /** True if an answer is a file. */
 export const hasFile = ({ pieces }: ReadExchange) => pieces[0]?.base64 !== undefined;
 
-/** True if the node reads the answer to a create call as an event stream. */
-export const isStream = (exchange: ReadExchange) =>
-	exchange.method === 'POST' &&
-	exchange.status === 200 &&
-	!hasFile(exchange) &&
-	formOf(exchange) !== 'plain';
+/** Returns how the node reads the answer to a create call as events; `plain` for any other answer. */
+export const formOf = (exchange: ReadExchange) =>
+	exchange.method === 'POST' && exchange.status === 200 && !hasFile(exchange)
+		? shared.formOf(textOf(exchange))
+		: 'plain';
