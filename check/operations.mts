@@ -108,13 +108,11 @@ export async function runOperation(
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const exchanges: Exchange[] = [];
 	const timeout = new AbortController();
-	const timer = setTimeout(
-		() => {
-			const isAccepted = exchanges.some(({ method, status }) => method === 'POST' && status < 400);
-			if (operation !== 'collect' && !isAccepted) timeout.abort();
-		},
-		operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS,
-	);
+	const endsAt = Date.now() + (operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS);
+	const timer = setInterval(() => {
+		const isAccepted = exchanges.some(({ method, status }) => method === 'POST' && status < 400);
+		if (Date.now() >= endsAt && operation !== 'collect' && !isAccepted) timeout.abort();
+	}, 500);
 	const run = async () =>
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
@@ -123,7 +121,7 @@ export async function runOperation(
 			signal: AbortSignal.any([timeout.signal, stop]),
 		});
 	const result = await record({ exchanges, cutsStreams: operation === 'dropped' }, run);
-	clearTimeout(timer);
+	clearInterval(timer);
 	const late = operation in FREE ? TIMED_OUT : REFUSED;
 	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && late);
 	const lines = ended ? [ended] : linesOf(result);

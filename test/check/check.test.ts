@@ -44,13 +44,6 @@ test('each operation that is charged can be tried with --pay, and docs/check.md 
 	expect(Object.keys(PAID).filter((name) => !list.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('an unencrypted address is refused, unless --allow-http is given', () => {
-	const env = { ...process.env, MEDIA_GENERATION_TOKEN: TOKEN };
-	const args = [main, '--base-url', 'http://acme.example'];
-	const { status, stderr } = spawnSync(process.execPath, args, { env });
-	expect([status, `${stderr}`]).toEqual([3, expect.stringMatching(/network that .* --allow-http/)]);
-});
-
 /** Checks a service. */
 async function ask(handle: Handler, token = TOKEN, ...pay: string[]) {
 	const service = await FakeService.start(handle);
@@ -219,12 +212,14 @@ function takeRecording(said: string): Recording {
 	return JSON.parse(text) as Recording;
 }
 
-test.concurrent('a service is checked through a proxy, and without encryption', async () => {
+test.concurrent('an unencrypted service behind a proxy is checked with --allow-http', async () => {
 	const proxy = await FakeService.start(answering({}));
 	const proxies = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '' };
 	const env = { ...process.env, ...proxies, MEDIA_GENERATION_TOKEN: 'wrong-token' };
-	const args = [main, '--allow-http', '--base-url', 'http://acme.example'];
-	const said = await textOf(spawn(process.execPath, args, { env }).stdout);
+	const args = [main, '--base-url', 'http://acme.example'];
+	const { status, stderr } = spawnSync(process.execPath, args, { env });
+	expect([status, `${stderr}`]).toEqual([3, expect.stringMatching(/network that .* --allow-http/)]);
+	const said = await textOf(spawn(process.execPath, [...args, '--allow-http'], { env }).stdout);
 	await proxy.stop();
 	expect(said).toMatch(/HTTP 401[^]*“Authorization/);
 	takeRecording(said);
