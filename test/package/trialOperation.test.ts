@@ -56,7 +56,7 @@ const TRIALS: Record<string, Step[]> = {
 				before(
 					'\timage: {\n\t\tmimeType',
 					`	emblem: {
-		mimeType: 'image/webp',
+		mimeType: 'audio/mpeg',
 		timeoutSeconds: 1200,
 		usualDuration: 'a minute or two',
 		plural: 'emblems',
@@ -105,11 +105,22 @@ const TRIALS: Record<string, Step[]> = {
 		},
 		{
 			file: 'simulator/generation.mts',
-			replacements: [['{ video: 10_000,', '{ video: 10_000, emblem: 6_000,']],
+			replacements: [
+				['{ video: 10_000,', '{ video: 10_000, emblem: 6_000,'],
+				// The service has other words for its kind and for the key of its file.
+				[
+					'\treturn {\n\t\t...fields,',
+					`	if (type === 'emblem')
+		return { ...fields, status, type: 'audio', ...(file_url && { audio_url: file_url }) };
+	return {\n\t\t...fields,`,
+				],
+			],
 		},
 		{
 			file: 'simulator/files.mts',
-			replacements: [before("\t\timage: ['png'", "\t\temblem: ['png', 'image/png', makeImage],")],
+			replacements: [
+				before("\t\timage: ['png'", "\t\temblem: ['wav', 'audio/wav', () => speechWav(id, id)],"),
+			],
 		},
 		{
 			file: 'simulator/video.mts',

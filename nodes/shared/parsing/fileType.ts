@@ -152,11 +152,13 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safeId}.${extension}`;
 }
 
-/** Returns the kind of media that the `type` of a history entry names; undefined if it names none. */
+/** Returns the kind of media that the `type` of a history entry names, or whose type of file; undefined if there is none. */
 export function kindInType(entry: unknown): GenerationOperation['kind'] | undefined {
 	const typeText = (isRecord(entry) && asText(entry.type)?.toLowerCase()) || '';
-	// The result of “image_to_video” is a video, which comes first in GENERATED_KINDS.
-	return GENERATED_KINDS.find((kind) => typeText.includes(kind));
+	const kindWith = (wordOf: (kind: GenerationOperation['kind']) => string) =>
+		// The result of “image_to_video” is a video, which comes first in GENERATED_KINDS.
+		GENERATED_KINDS.find((kind) => typeText.includes(wordOf(kind)));
+	return kindWith((kind) => kind) ?? kindWith((kind) => topLevelType(MEDIA[kind].mimeType));
 }
 
 /** The kind of media of a history entry, by its `type` or by the extension in its URL, if one tells. */
