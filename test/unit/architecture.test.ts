@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import typescript from 'typescript';
 
@@ -97,6 +97,15 @@ test('CONTRIBUTING names files that exist', () => {
 	// These are the operations that the guide makes up.
 	const madeUp = ['resources/emblem/create.ts', 'resources/speech/recite.ts'];
 	expect(named.filter((name) => !isThere(name))).toEqual(madeUp);
+});
+
+test('the guides of CONTRIBUTING name only what is in the code', () => {
+	const guides = textOf('CONTRIBUTING.md').split('\n## Adding')[1]!.split('\n## ')[0]!;
+	const named = new Set([...guides.matchAll(/`([A-Za-z_]\w+)`/g)].map(([, name]) => name!));
+	const paths = globSync('{nodes,credentials,simulator,check,test}/**/*.{ts,mts}', { cwd: root });
+	const words = new Set(paths.flatMap((path) => textOf(path).match(/\w+/g) ?? []));
+	const madeUp = ['music', 'music_url'];
+	expect([...named].filter((name) => !words.has(name) && !madeUp.includes(name))).toEqual([]);
 });
 
 test('one word for one thing: no type twice, no method in more than three classes', () => {
