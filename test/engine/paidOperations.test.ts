@@ -143,6 +143,9 @@ const PAID_FOR = [
 /** Options that change the request, but not the audio: a retry with another value is the same request. */
 const SENT_BUT_NOT_PAID_FOR = ['callbackUrl', 'splitLongerThan'];
 
+/** What the service sends back of a request, which the schemas do not show. */
+const ECHOED = ['similarity', 'speed', 'stability', 'style', 'type', 'use_speaker_boost'];
+
 test('each parameter and option is known to change what is paid for, or not to', () => {
 	const fields = operationFields.filter(
 		({ name, displayOptions }) =>
@@ -194,13 +197,15 @@ describe.each(cases)('%s', (_, one) => {
 		const shown = fieldsOf(one).flatMap((field) =>
 			field.name === 'options' ? (field.options as INodeProperties[]) : field,
 		);
+		const told: IDataObject = {};
 		const unchanged = ['prompt', 'text', 'binaryPropertyName', ...SENT_BUT_NOT_PAID_FOR];
 		for (const field of shown.filter(({ name }) => !unchanged.includes(name))) {
 			for (const value of twoValuesOf(field).slice(0, 2)) {
 				const isOption = !fieldsOf(one).includes(field);
 				const given = parametersOf(one, isOption ? { [field.name]: value } : {});
 				if (!isOption) given[field.name] = value;
-				good(await run(node(given), { input: itemsOf('One') }));
+				for (const { json } of good(await run(node(given), { input: itemsOf('One') })))
+					Object.assign(told, json);
 			}
 			const [first, second] = requests('POST', path)
 				.slice(-2)
@@ -210,6 +215,13 @@ describe.each(cases)('%s', (_, one) => {
 			const { name } = field;
 			expect(`${name} is sent: ${isSent}`).toBe(`${name} is sent: ${PAID_FOR.includes(name)}`);
 		}
+		// The parts of a long text have fields of their own.
+		const isPlain = !shown.some(({ name }) => name === 'splitLongerThan');
+		const { properties } = schemaOf('MediaGeneration', resource, operation)!;
+		const fields = Object.keys(properties!).filter((name) => !/^error|^maybe_/.test(name));
+		if (isPlain) expect(fields.filter((name) => !(name in told))).toEqual([]);
+		const others = Object.keys(told).filter((name) => !(name in properties!));
+		expect(others.filter((name) => !ECHOED.includes(name))).toEqual([]);
 		const contract = readFileSync('docs/contract.md', 'utf8');
 		const names = requests('POST', path).flatMap(({ body }) => Object.keys(body as object));
 		expect(names.filter((name) => !contract.includes(`\`${name}\``))).toEqual([]);

@@ -101,7 +101,7 @@ const TRIALS: Record<string, Step[]> = {
 		{
 			file: `${SCHEMAS}/emblem/create.json`,
 			madeFrom: `${SCHEMAS}/image/create.json`,
-			replacements: [],
+			replacements: [['"file_url": {', '"audio_url": { "type": "string" }, "file_url": {']],
 		},
 		{
 			file: 'simulator/generation.mts',

@@ -143,7 +143,6 @@ const choicesOf = ({ properties }: typeof action, name: string) =>
 		);
 
 test.each([
-	['operations.md', 'operation', choicesOf(action, 'operation')],
 	['../CHANGELOG.md', 'operation', choicesOf(action, 'operation')],
 	['operations.md', 'option', choicesOf(action, 'options')],
 	['trigger.md', 'event', choicesOf(trigger, 'events')],
@@ -152,6 +151,17 @@ test.each([
 	expect(names.length).toBeGreaterThan(0);
 	// The settings of the voice share one row.
 	expect(names.filter((name) => !text.includes(name.replace('Voice: ', '')))).toEqual([]);
+});
+
+test('docs/operations.md has a row for each operation', () => {
+	const [, table] = readFileSync('docs/operations.md', 'utf8').split('\n## Operations\n');
+	let group = '';
+	const rows = [...table!.matchAll(/^\| (\w*) *\| \*\*([^*]+)\*\* .*\|.*\|$/gm)].map((cells) => {
+		group = cells[1] || group;
+		return `${group.toLowerCase()}: ${cells[2]}`;
+	});
+	const names = operations.map(({ resource, name }) => `${resource}: ${name}`);
+	expect(names.filter((name) => !rows.includes(name))).toEqual([]);
 });
 
 test('nothing speaks of errors, problems or failures', () => {
