@@ -116,7 +116,11 @@ export async function activate(setting: TriggerSetting = {}) {
 	const emit: Emit = (output, _response, ending, key) => {
 		const item = output[0]![0]!;
 		saved = asSaved();
-		wrong.push(...misfits(item.json, schemaOf('MediaGenerationTrigger')!));
+		const schema = schemaOf('MediaGenerationTrigger')!;
+		wrong.push(...misfits(item.json, schema));
+		// An entry of the history has all fields that the service sends.
+		const own = item.json.task_id === undefined ? [] : Object.keys(item.json);
+		wrong.push(...own.filter((name) => !(name in schema.properties!)));
 		const done = (run?: IRun) => ending?.resolve(run ?? ({} as IRun));
 		started.push({ item, key, done });
 		if (setting.execute) {

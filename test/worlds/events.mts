@@ -2,6 +2,9 @@ import { MINUTE } from './clock.mts';
 import { beyond, type Book, count, type Given, marksIn, type Publication } from './ledger.mts';
 import { kindOf } from './works.mts';
 
+/** Events of a task that may be missed: once it has begun it may be over before they are told. */
+const MISSABLE = ['progress'];
+
 /** What an event tells: its kind, the task or the mark of the file, and how far it is. */
 function eventOf({ json: { event, task_id, file_url, process_percentage: done } }: Given): string {
 	const name = `${event} ${task_id ?? marksIn(String(file_url))[0]}`;
@@ -65,7 +68,7 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			const due = Math.max(at, from, book.calmFrom) + 3 * MINUTE + slotMs;
 			// What it has heard of is kept for the next one in this process.
 			const next = spansOf(MINUTE).find((span) => span.at <= from && span.to >= due);
-			const isKept = kind !== 'progress' && !changes.some((one) => one >= from && one <= due);
+			const isKept = !MISSABLE.includes(kind) && !changes.some((one) => one >= from && one <= due);
 			const isDue = (due <= to || (next && isKept)) && (kind === 'generated' ? isNew : isTask);
 			if (!isDue || !events.includes(kind) || event.endsWith(' 100')) continue;
 			const isToldOf = started.some((one) => one.at < at && one.given.json.task_id === id);
@@ -74,7 +77,7 @@ export function* eventsAll(trigger: Publication, book: Book): Iterable<string> {
 			// So it may be by the time the service has answered a create call of its own, which the trigger sees within a
 			// second.
 			const isDelayed = calls.some((call) => call.at <= at && call.answeredAt + 1000 > at);
-			if (kind === 'progress' && (isToldOf || isRefused || isDelayed || at < from)) continue;
+			if (MISSABLE.includes(kind) && (isToldOf || isRefused || isDelayed || at < from)) continue;
 			// An n8n that would start it twice is not told again of what it was told right before its end.
 			if (isOld && book.isKilled) continue;
 			// Nor is any n8n two minutes later, which may have forgotten that it was told, even if it has refused to start it.
@@ -110,7 +113,7 @@ export function* eventsKept(trigger: Publication, book: Book): Iterable<string> 
 		const isListening = spansOf(MINUTE).some((span) => span.at - MINUTE <= at && span.to >= due);
 		const isStarted = started.some((line) => line.key === key && line.at <= due);
 		// A newer percentage may come in its place.
-		if (isListening && !isStarted && event !== 'progress') yield `${event} of ${key} is lost`;
+		if (isListening && !isStarted && !MISSABLE.includes(event)) yield `${event} of ${key} is lost`;
 	}
 }
 
