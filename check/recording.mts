@@ -1,6 +1,6 @@
 /* Prepares exchanges for a recording: whatever is not known to be harmless is replaced. */
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { unescape } from 'node:querystring';
@@ -28,7 +28,7 @@ export const OMITTED = /<(\d+) more>/g;
 
 /** The texts and prompts that the check itself sends. */
 const OWN_TEXTS = Object.values(PAID).map(({ text }) => text);
-const ROOT = join(import.meta.dirname, '..');
+const SOURCES = join(import.meta.dirname, '../nodes/shared');
 /** Relative URLs are resolved against this. */
 const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
@@ -52,13 +52,12 @@ const KEY_WORDS = new Set(
 );
 /** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
 const SENTENCE_WORDS = new Set(
-	globSync(
-		'nodes/{shared/{n8n/messages,parsing/{errorTable,fileType,responses}},MediaGeneration/{run/generationRecord,resources/speech/collect}}.ts',
-		{ cwd: ROOT },
-	)
-		.map((file) => readFileSync(join(ROOT, file), 'utf8'))
+	['n8n/messages', 'parsing/errorTable', 'parsing/fileType', 'parsing/responses']
+		.map((name) => readFileSync(join(SOURCES, `${name}.ts`), 'utf8'))
 		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, OWN_LINES, shared.TASK_MESSAGE_TYPE)
 		.concat('cancelled done generating submitted succeeded success')
+		// The hints of the node.
+		.concat('every open polled searched socket web')
 		.flatMap(wordsOf),
 );
 
