@@ -1,10 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type {
-	IDataObject,
-	INodeExecutionData,
-	INodeProperties,
-	INodePropertyOptions,
-} from 'n8n-workflow';
+import type { IDataObject, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { MediaGeneration } from '../../nodes/MediaGeneration/MediaGeneration.node';
 import { IGNORED_IN_KEY } from '../../nodes/MediaGeneration/paid/idempotencyKey';
 import { findOperation, operationFields } from '../../nodes/MediaGeneration/resources';
@@ -12,6 +7,7 @@ import { MEDIA, PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { EVENTS, taskEvents } from '../../nodes/shared/n8n/triggerEvents';
 import { parametersFor } from '../faults/workflow.mts';
+import { OPERATIONS } from '../service/operations.mts';
 import { schemaOf } from '../service/schemas.mts';
 import { bad, good } from './seen';
 import {
@@ -90,14 +86,10 @@ const itemsOf = (...texts: string[]): INodeExecutionData[] =>
 		binary: { data: { data: PNG.toString('base64'), mimeType: 'image/png', fileName: `${t}.png` } },
 	}));
 
-const all = operationFields
-	.filter(({ name }) => name === 'operation')
-	.flatMap((field) =>
-		(field.options as INodePropertyOptions[]).map(({ value }) => {
-			const resource = String(shownFor(field).resource![0]);
-			return [`${resource}: ${String(value)}`, resource, String(value)] as const;
-		}),
-	);
+const all = OPERATIONS.map((which) => {
+	const [resource, operation] = which.split(':') as [string, string];
+	return [`${resource}: ${operation}`, resource, operation] as const;
+});
 
 test.each(all)('%s tells what comes out, charged or free', (_, resource, operation) => {
 	expect(schemaOf('MediaGeneration', resource, operation)).toBeDefined();
