@@ -250,6 +250,14 @@ test.each(Object.entries(MEDIA))(
 	},
 );
 
+test.each([
+	[{ url: FILE }, [FILE]],
+	[{ videos: [{ url: FILE }, { url: OTHER }] }, [FILE, OTHER]],
+])('a file named after its kind hides no others: %j', (record, urls) => {
+	const files = readGeneratedFiles({ ...record, video_url: '/first.mp4' }, BASE, 'video');
+	expect(files.map(({ fileUrl }) => fileUrl)).toEqual(urls);
+});
+
 test("a video's images are those of its request", () => {
 	const files = (type: string) =>
 		readGeneratedFiles({ id: 1, type, images: [{ url: '/photo.png' }] }, BASE).length;

@@ -184,18 +184,19 @@ export function readGeneratedFiles(
 	const id = idOf(raw);
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
-	// The word of another kind may name an input of the request, as `image_url` may for a video.
-	const words = kind ? ['file', kind, topLevelType(MEDIA[kind].mimeType)] : ['file'];
-	const fileUrls = words.map((word) => urlsOf([raw[`${word}_url`], raw[`${word}_urls`]].flat()));
-	const urls = [...fileUrls, urlsOf([raw.url, raw.result]).slice(0, 1)].find(
-		({ length }) => length > 0,
-	);
-	if (urls) return [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
+	const toFiles = (urls: string[]) => [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
+	const urlsNamedAfter = (word: string) => urlsOf([raw[`${word}_url`], raw[`${word}_urls`]].flat());
+	const fileUrls = urlsNamedAfter('file');
+	const urls = fileUrls.length > 0 ? fileUrls : urlsOf([raw.url, raw.result]).slice(0, 1);
+	if (urls.length > 0) return toFiles(urls);
 	for (const key of fileListKeys(kind)) {
 		const inner = readGeneratedFiles(raw[key], baseUrl, kind);
 		if (inner.length > 0) return inner;
 	}
-	return [];
+	// The word of another kind may name an input of the request, as `image_url` may for a video. Beside a list, that of
+	// this kind may name only the first file.
+	const words = kind ? [kind, topLevelType(MEDIA[kind].mimeType)] : [];
+	return toFiles(words.map(urlsNamedAfter).find(({ length }) => length > 0) ?? []);
 }
 
 /**
