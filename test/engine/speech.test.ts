@@ -275,6 +275,16 @@ test.each([
 	},
 );
 
+test('only a file in the answer itself comes out if none is asked for, not one beside it', async () => {
+	const inline = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
+	const other = `${sim.fileOrigin}/files/other.png`;
+	onHistory(answer(200, [{ id: 'h', type: 'image', file_urls: [inline, other] }]));
+	const { json, binary } = only(await run({ resource: 'history', operation: 'getAll' }));
+	expect(json.file_urls).toEqual([other]);
+	expect(Object.keys(binary!)).toEqual(['data']);
+	expect(sim.requests.filter(({ receivedBy }) => receivedBy === 'file')).toEqual([]);
+});
+
 test('a task at "100%" is read at once', async () => {
 	const fields = speech('Hi. [sim:slow=60000]', { pollInterval: 300 });
 	const execution = await begin(fields);

@@ -70,6 +70,16 @@ describe('a new video', () => {
 		expect(idsOf(trigger)).toEqual(added.map(({ id }) => `generated ${id}`));
 	});
 
+	it('brings only a file along that is in the history itself where none is asked for', async () => {
+		const trigger = await follow();
+		const inline = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
+		const other = `${sim.fileOrigin}/files/other.png`;
+		add({ type: 'image', file_url: undefined, file_urls: [other, inline] } as object);
+		await nextLook();
+		expect(Object.keys(trigger.started[0]!.item.binary!)).toEqual(['data']);
+		expect(sim.requests.filter(({ receivedBy }) => receivedBy === 'file')).toEqual([]);
+	});
+
 	it('brings its file along where asked to', async () => {
 		await hasten(video('A real file', {}, { download: false }));
 		const [item] = sim.history.splice(0);

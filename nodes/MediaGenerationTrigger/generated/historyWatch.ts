@@ -105,9 +105,10 @@ export class HistoryWatch {
 	private emit(entry: FingerprintedEntry): void {
 		const { context, api, settings } = this.activation;
 		const { fingerprint, hasFailed } = entry;
+		const files = entry.files.filter(({ fileUrl }) => settings.wantsFile(fileUrl));
+		const wanted = { ...entry, files };
 		const fetchFiles = async (signal: AbortSignal) =>
-			await fetchEntryFiles(context, api.credential, entry, settings.fileField, signal);
-		const wantsFiles = entry.files.some(({ fileUrl }) => settings.wantsFile(fileUrl));
+			await fetchEntryFiles(context, api.credential, wanted, settings.fileField, signal);
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
 			// n8n's deduplication keys contain these names, so they must not change.
@@ -115,7 +116,7 @@ export class HistoryWatch {
 			isFinal: true,
 			subject: entry,
 			json: eventOf(entry, api.credential.redact),
-			fetchFiles: !hasFailed && wantsFiles ? fetchFiles : undefined,
+			fetchFiles: !hasFailed && files.length > 0 ? fetchFiles : undefined,
 		});
 	}
 

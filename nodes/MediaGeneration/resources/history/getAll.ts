@@ -48,8 +48,9 @@ export const getAllHistory: Operation = {
 		async function entryOutput(record: ServiceRecord): Promise<INodeExecutionData> {
 			const files = readGeneratedFiles(record, credential.baseUrl);
 			const json = files.length > 0 ? { ...record, file_url: files[0]!.fileUrl } : { ...record };
-			if (!files.some(({ fileUrl }) => wantsFile(fileUrl))) return output(json);
-			const entry = { record, files };
+			const wantedFiles = files.filter(({ fileUrl }) => wantsFile(fileUrl));
+			if (wantedFiles.length === 0) return output(json);
+			const entry = { record, files: wantedFiles };
 			const filesPromise = fetchEntryFiles(context, credential, entry, fileField, stopStarting);
 			const binary = await filesPromise.catch(throwWithFacts({ isFree: true }));
 			return output(json, binary);
