@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import type { IDataObject } from 'n8n-workflow';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import { readMp3 } from '../../nodes/MediaGeneration/audio/mp3';
 import { readWav } from '../../nodes/MediaGeneration/audio/wav';
 import { good, hints, only } from './seen';
-import { ALWAYS, answer, onFile, posts, requests, tasks } from './service';
+import { ALWAYS, answer, onFile, onRead, posts, requests, tasks } from './service';
 import { run, sim, speech } from './setup';
 import { ids, SENTENCES, split, wait } from './longText';
 
@@ -97,6 +98,15 @@ test('without its sound a text of several parts is one item, and a hint says wha
 	expect(hints(result).join()).toContain(
 		"'Download File' is off. To get them at no extra charge, use Speech → Collect with",
 	);
+});
+
+test('that hint comes also if the sound is in the answers themselves, and so comes out', async () => {
+	const bytes = await readFile('simulator/media/second.mp3');
+	const result = `data:audio/mpeg;base64,${bytes.toString('base64')}`;
+	onRead(answer(200, { id: 1, status: 'completed', result }), ALWAYS);
+	const joined = await run(long(2, '', { download: false }));
+	expect(Object.keys(only(joined).binary!)).toEqual(['data']);
+	expect(hints(joined).join()).toContain("'Download File' is off");
 });
 
 test.each<[string, object, string]>([

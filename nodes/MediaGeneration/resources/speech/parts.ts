@@ -92,14 +92,12 @@ export async function collectAsOne(
 		parts: results.length,
 	};
 	const files = results.map(({ file }) => file).filter((file) => file !== undefined);
-	if (files.length < results.length) {
-		if (wantsSubtitles) {
-			item.report.hint(
-				"Subtitles could not be joined: 'Download File' is off. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' and 'Download File' on",
-			);
-		}
-		return [item.output(json)];
+	if (wantsSubtitles && !canHaveSubtitles) {
+		item.report.hint(
+			"Subtitles could not be joined: 'Download File' is off. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' and 'Download File' on",
+		);
 	}
+	if (files.length < results.length) return [item.output(json)];
 	const joined = await joinParts(item, results, files).catch((error: unknown) => {
 		throw toDownloadFailure(error);
 	});
