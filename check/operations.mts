@@ -110,7 +110,7 @@ export async function runOperation(
 	const timeout = new AbortController();
 	const endsAt = Date.now() + (operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS);
 	const timer = setInterval(() => {
-		const isAccepted = exchanges.some(({ method, status }) => method === 'POST' && status < 400);
+		const isAccepted = exchanges.some(({ method, status }) => method === 'POST' && status < 300);
 		if (Date.now() >= endsAt && operation !== 'collect' && !isAccepted) timeout.abort();
 	}, 500);
 	const run = async () =>

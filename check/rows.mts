@@ -479,13 +479,15 @@ const ID_FIELD =
 
 /** Returns a line for each create call that the service may have accepted, with the kind and all ids in the answer. */
 export const chargeLines = (runs: Run[]) =>
-	runs
-		.flatMap(({ exchanges }) => exchanges)
-		.filter(({ method, status }) => method === 'POST' && (status < 400 || status >= 500))
-		.map((create) => {
-			const kind = shared.PAID_OPERATIONS.find(({ path }) => create.path.endsWith(path))?.kind;
-			const ids = [...textOf(readExchange(create)).matchAll(ID_FIELD)].map(
-				([, text, number]) => text ?? number,
-			);
-			return `${kind}: ${[...new Set(ids)].join(', ') || `no ID was sent (HTTP ${create.status})`}`;
-		});
+	runs.flatMap(({ operation, exchanges }) =>
+		exchanges
+			// A redirect means that nothing was accepted yet: what it leads to is an exchange of its own.
+			.filter(({ method, status }) => method === 'POST' && (status < 300 || status >= 500))
+			.map((create) => {
+				const ids = [...textOf(readExchange(create)).matchAll(ID_FIELD)].map(
+					([, text, number]) => text ?? number,
+				);
+				const found = [...new Set(ids)].join(', ') || `no ID was sent (HTTP ${create.status})`;
+				return `${PAID[operation]!.contractRow.kind}: ${found}`;
+			}),
+	);

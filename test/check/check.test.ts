@@ -253,9 +253,10 @@ test.each([
 	[JSON.stringify({ answer: '{"task_id":"t-1","id":77}' }), 't-1, 77'],
 	['{"error":"Server busy"}', 'no ID was sent (HTTP 502)', 502],
 	['{"id":1}', undefined, 402],
+	['', undefined, 307],
 ])('what was made is named by whatever may be its id: %s', (text, ids, status = 200) => {
 	const create = exchangeOf('POST', '/v1/video/create-image', text, { status });
-	const lines = chargeLines([{ operation: 'any', lines: [], exchanges: [create] }]);
+	const lines = chargeLines([{ operation: 'image', lines: [], exchanges: [create] }]);
 	expect(lines).toEqual(ids === undefined ? [] : [`image: ${ids}`]);
 });
 
