@@ -1,5 +1,6 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
+import type { MediaKind } from '../nodes/shared/contract.ts';
 import { isError, isGood, isOfNode, OWN_LINES, PAID, type Run } from './operations.mts';
 import type { RecordedRun } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
@@ -165,8 +166,8 @@ const differencesIn = (json: unknown, fields: Field[]): Remark[] =>
 		return differs(`the ${what} is called \`${name}\``);
 	});
 
-const filesOf = (raw: unknown) =>
-	shared.readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl);
+const filesOf = (raw: unknown, kind?: MediaKind) =>
+	shared.readGeneratedFiles(raw, BASE, kind).map(({ fileUrl }) => fileUrl);
 const taskIn = (raw: unknown) =>
 	shared.readSpeechTask(raw, { baseUrl: BASE, redact: shared.redactor('') });
 const timeOf = (entry: unknown) => shared.asTime((entry as Json).created_at);
@@ -179,12 +180,16 @@ const CREATED_ID: Field = { what: 'ID', names: ['task_id'], read: shared.readCre
 const STATUS: Field = { what: 'status', names: ['status'], read: (raw) => taskIn(raw)?.status };
 const audioUrlIn = (raw: unknown) => taskIn(raw)?.audioUrl;
 const AUDIO: Field = { what: 'audio URL', names: ['audio_url'], read: audioUrlIn };
-const FILE: Field = { what: 'file URL', names: ['file_url', 'file_urls'], read: filesOf };
+/** `kind` is that of the request, from which the node knows more names of the file URL than in the history. */
+const fileOf = (kind?: MediaKind): Field => ({
+	...{ what: 'file URL', names: ['file_url', 'file_urls'] },
+	read: (raw) => filesOf(raw, kind),
+});
 const voiceIdIn = (raw: unknown) => shared.asId((raw as Json).voice_id) ?? shared.idOf(raw);
 const promptIn = (raw: unknown) => shared.asText((raw as Json).prompt);
 const VOICE: Field[] = [{ what: 'ID', names: ['voice_id'], read: voiceIdIn, ifLost: byId }];
 const ENTRY: Field[] = [
-	{ ...FILE, ifLost: isLostVideo },
+	{ ...fileOf(), ifLost: isLostVideo },
 	{ what: 'ID', names: ['id'], read: shared.idOf },
 	{ what: 'prompt', names: ['prompt'], read: promptIn, ifLost: byIdAlone },
 	{ what: 'created_at', names: ['created_at'], read: timeOf, ifLost: byIdAlone },
@@ -381,7 +386,7 @@ export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 		const isBad = said.length === 0 || !isGood(run);
 		const without = operation === 'trigger' ? 'not all that was made' : 'no result';
 		const remarks = [
-			...(create ? remarksOn(create, all) : []),
+			...(create && contractRow ? remarksOn(create, all, contractRow.kind) : []),
 			isUncut && differs('the stream could not be cut'),
 			isBad && differs(without, inN8n),
 		];
@@ -409,7 +414,9 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 		.map((exchange) => ({ exchange, json: jsonOf(exchange), task: taskIn(jsonOf(exchange)) }));
 	const ready = reads.find(({ task }) => task?.audioUrl);
 	const { exchange, json, task } = ready ?? reads.at(-1) ?? {};
-	const statuses = new Set(reads.flatMap((read) => read.task?.raw.status ?? []));
+	const statuses = new Set(
+		reads.flatMap(({ task: { raw } = {} }) => raw?.status ?? raw?.state ?? []),
+	);
 	const messages = messagesIn(exchanges).filter(({ taskId }) => taskId === id);
 	const steps = messages.map(({ percentage }) => percentage ?? '?').join(', ');
 	return [
@@ -427,8 +434,8 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 	];
 }
 
-/** Returns the remarks on the answer to a request for a generation. */
-function streamRemarks(create: ReadExchange): Remark[] {
+/** Returns the remarks on the answer to a request for a generation of this kind. */
+function streamRemarks(create: ReadExchange, _: ReadExchange[], kind: MediaKind): Remark[] {
 	if (hasFile(create)) return [differs('no stream, but the file itself')];
 	const form = formOf(create);
 	if (form === 'plain') {
@@ -437,7 +444,7 @@ function streamRemarks(create: ReadExchange): Remark[] {
 		return [
 			fieldsIn(json),
 			differs(`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`),
-			...(trouble ? [] : differencesIn(json, [FILE])),
+			...(trouble ? [] : differencesIn(json, [fileOf(kind)])),
 		];
 	}
 	const events = eventsOf(create);
@@ -446,7 +453,7 @@ function streamRemarks(create: ReadExchange): Remark[] {
 		const isShort = typeof word === 'string' && word.length < 40;
 		return `${event}${isShort ? ` ${word}` : ''} after ${seconds(ms)}`;
 	});
-	const ending = events.findLast(({ json }) => filesOf(json).length > 0);
+	const ending = events.findLast(({ json }) => filesOf(json, kind).length > 0);
 	const { event = '', json } = ending ?? events.at(-1) ?? {};
 	const isBroken = create.broke !== undefined && create.broke !== ENDED_BY_NODE;
 	const isOwnEnd = ending && !shared.TERMINAL_EVENTS.complete.test(event);
@@ -456,7 +463,9 @@ function streamRemarks(create: ReadExchange): Remark[] {
 		!ending && fieldsIn(json),
 		form === 'lines' && differs('lines of JSON in place of a stream'),
 		isOwnEnd && differs(`the end is called \`${event}\``),
-		...(isBroken || shared.TERMINAL_EVENTS.failed.test(event) ? [] : differencesIn(json, [FILE])),
+		...(isBroken || shared.TERMINAL_EVENTS.failed.test(event)
+			? []
+			: differencesIn(json, [fileOf(kind)])),
 	];
 }
 

@@ -273,6 +273,7 @@ describe('what rows say', () => {
 		new StandIns('').run({ operation, lines: ['file: x'], exchanges });
 	const created = exchangeOf('POST', '/v1/labs/task', '{"taskId":"7","id":7}');
 	const done = 'event: image_generation_complete\ndata: [{"file_url":"/x.png"}]\n\n';
+	const ofKind = done.replace('file_url', 'image_url');
 	const ownWords = 'event: submitted\ndata: {"images":[{"url":"/x.png"}]}\n\n';
 	const lines = '{"status":"queued"}\n{"status":"done","url":"/x.png"}';
 	const busy = { status: 429, headers: { 'retry-after': '9' } };
@@ -280,6 +281,7 @@ describe('what rows say', () => {
 	test.each<[operation: string, answer: string, said: RegExp, more?: object]>([
 		['image', done, /^there: events: image_generation_complete after 0\.0 s$/],
 		['dropped', done, /^different: events: .*; the stream could not be cut$/],
+		['image', ofKind, /; the file URL is called `image_url`$/],
 		['image', ownWords, /end is called `submitted`; the file URL is called `images.url`$/],
 		['image', 'event: error\ndata: 7\n\n', /^there: events: error after 0\.0 s$/],
 		['image', lines, /queued after 0\.0 s.*; lines of JSON in place of a stream; .* called `url`$/],
@@ -289,6 +291,7 @@ describe('what rows say', () => {
 		['image', '{}', /HTTP 422, then ECONNRESET/, isNotWhole],
 		['speech', '{"status":"done","media":{"audioUrl":"/x"}}', /media.audioUrl; .*; no audio URL/],
 		['speech', '{"stage":"done"}', /ID is called `id`; no status that the node can read; no audio/],
+		['speech', '{"state":"done","url":"/x"}', /status: done; .*status is called `state`/],
 		['speech', '{"status":"Done","url":"/x.mp3"}', /URL after 0\.0 s; .*the end is called `done`/],
 	])('of %s: %j', (operation, answer, said, more = {}) => {
 		const create = exchangeOf('POST', '/v1/video/create-image', answer, more);
