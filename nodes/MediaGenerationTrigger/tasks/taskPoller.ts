@@ -101,7 +101,9 @@ export class TaskPoller {
 		this.emit(event, eventFields, task);
 	}
 
-	/** Adds an event, if it is selected, to the execution queue as soon as the task's previous event has left the queue. */
+	/**
+	 * If the event is selected, adds it to the execution queue as soon as the task's previous event has left the queue.
+	 */
 	private emit(event: EventKind, eventFields: IDataObject = {}, task?: SpeechTask): void {
 		const { taskId: id, highestPercentage } = this;
 		const { context, api, settings, closing } = this.activation;

@@ -49,7 +49,8 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 	const readAfter = (ms: number, startsShortPauses = false): Schedule => {
 		return { ...schedule, pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
 	};
-	// A read is never put off by an event of the channel, or a channel that comes and goes would delay it forever.
+	// A channel that closes or opens never puts off the next read. If it did, one that comes and goes would delay it
+	// forever.
 	const readWithin = (ms: number): Schedule =>
 		hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + ms) };
 	const readAfterDouble = (previousMs: number) =>

@@ -71,7 +71,10 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 /** The maximum number of causes of an error that are searched for a code. An error may be its own cause. */
 const MAX_CAUSES = 4;
 
-/** Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. */
+/**
+ * Returns the code of an error's innermost cause that has one, such as ECONNRESET; otherwise ''. Looks at no more than
+ * `causesLeft` causes.
+ */
 export function codeOf(error: unknown, causesLeft = MAX_CAUSES): string {
 	if (!isRecord(error) || causesLeft < 0) return '';
 	const { code, cause } = error;
@@ -107,7 +110,8 @@ function redirectTarget(request: HttpRequest, response: HttpResponse): string | 
 	const { location } = response.headers;
 	if (![301, 302, 303, 307, 308].includes(response.status) || !location) return undefined;
 	const target = asWebUrl(location, response.url);
-	// With 307 and 308, the server has done nothing yet, and asks for the same request elsewhere (RFC 9110, section 15.4.8).
+	// With 307 and 308, the server has done nothing yet, and asks for the same request at another URL (RFC 9110,
+	// sections 15.4.8 and 15.4.9).
 	const isSameRequest = request.method === 'GET' || [307, 308].includes(response.status);
 	const isFollowed = isSameRequest && target?.origin === request.credential.origin;
 	return request.isFile || isFollowed ? target?.href : undefined;

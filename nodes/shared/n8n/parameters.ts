@@ -25,7 +25,10 @@ export class NodeParameters {
 	readonly readRaw: ReadParameter;
 	readonly options: Record<string, unknown>;
 
-	/** Throws a Failure if the options are no object. `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
+	/**
+	 * `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. Throws a Failure if the
+	 * options are not an object.
+	 */
 	constructor(
 		read: ReadParameter,
 		private readonly canPassFiles = true,
@@ -81,7 +84,10 @@ export class NodeParameters {
 		throw invalidInput(displayName, reason, undefined, shownValue(value));
 	}
 
-	/** Returns the value of a switch, which may be one of the options or a separate parameter. */
+	/**
+	 * Returns the value of a switch, which may be one of the options or a separate parameter. Throws a Failure unless it
+	 * reads as true or false.
+	 */
 	flag({ name, displayName, default: byDefault }: SwitchField): boolean {
 		const value = this.options[name] ?? this.readRaw(name, byDefault) ?? '';
 		if (value === '') return byDefault;
@@ -106,13 +112,16 @@ export class NodeParameters {
 		return (url) => wantsFile || (this.canPassFiles && isInlineFile(url));
 	}
 
-	/** Returns a number within the range of its field, which may be one of the options or a separate parameter. */
+	/**
+	 * Returns the number in a field, which may be one of the options or a separate parameter. Throws a Failure if it is
+	 * outside the field's range.
+	 */
 	number(field: NumberField): number {
 		const { name, default: byDefault } = field;
 		return requireNumber(this.options[name] ?? this.readRaw(name, byDefault), field);
 	}
 
-	/** Returns a duration, converted from seconds to ms. */
+	/** Does what `number` does, for a duration in seconds. Returns ms. */
 	duration(field: NumberField): number {
 		return this.number(field) * 1000;
 	}

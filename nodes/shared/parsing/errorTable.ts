@@ -12,7 +12,7 @@ export const ERROR_TEXT_FIELD =
 	/^err|error|fault|filter|block|fail|reject|refus|(?:msg|reasons?)$|^(?:code|kind|status|type|message|details?|cause)$/i;
 /** Names of fields that repeat what the user has sent. */
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
-/** Finds what a sentence quotes of that, as in “failed for prompt "…"”. */
+/** Finds what the user has sent where a sentence quotes it, as in “failed for prompt "…"”. */
 const ECHOED_QUOTE =
 	/(?<=\b(?:input|prompt|text):?\s)(?:"[^"]*(?:"|$)|“[^”]*(?:”|$)|'[^]*?(?:'(?!\w)|$))/gi;
 
@@ -20,8 +20,8 @@ const ECHOED_QUOTE =
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
 
 /**
- * Returns the texts in a value, also nested ones, that may say what went wrong. `isErrorField` is false if the value is
- * that of a field whose own text does not say it.
+ * Returns the texts in a value, also nested ones, that may say what went wrong. `isErrorField` is false if the value
+ * is in a field whose own text is about something else.
  */
 export function errorTextsIn(value: unknown, isErrorField = true): string[] {
 	const text = asText(value);

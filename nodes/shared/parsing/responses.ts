@@ -68,7 +68,10 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Matches unknown status words that seem to mean that a task has failed. A check (“moderation”) may still run. */
+/**
+ * Matches unknown status words that seem to mean that a task has failed, but not their negations (`not_failed`), nor
+ * “moderation”, a check that may still run.
+ */
 const LIKELY_FAILURE_WORD =
 	/^(?!not?_).*(?:abort|expired|reject|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash|invalid|fail|error|cancel)/;
 

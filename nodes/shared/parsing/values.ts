@@ -27,7 +27,9 @@ export const toWellFormed = (text: string): string =>
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
-/** True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”. */
+/**
+ * True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”.
+ */
 export const isSameText = (shown: string, sent: string): boolean =>
 	/(?:…|\.\.\.)$/.test(shown)
 		? wordsOf(sent).startsWith(wordsOf(shown))
