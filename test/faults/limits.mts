@@ -85,12 +85,12 @@ const limits: Row[] = [
 		fails: 'redirects to…never sent to another host',
 		check: isNotFollowed,
 	},
-	row('The create call is redirected', CREATING, {
+	row('The create call is redirected to another origin', CREATING, {
 		make: ({ sim }) => {
 			const redirect = `${sim.fileOrigin}/v1/elsewhere?token=${encodeURIComponent(sim.token)}`;
 			sim.fault({ ...on.create, ...always, action: { redirect, redirectStatus: 307 } });
 		},
-		fails: 'redirects to',
+		fails: 'redirects to…never sent to another host',
 		paid: 0,
 		check: isNotFollowed,
 	}),
