@@ -132,7 +132,7 @@ test('Collect: a task that has failed sends nobody to pay for the texts of the o
 	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
 	onRead(answer(200, { id: 1, status: 'error', error: 'Broken' }));
 	const { description } = bad(await run(wait(ids().join())));
-	expect(description).toContain('All parts of its text are then charged again.');
+	expect(description).toContain('All parts of the text are then charged again.');
 });
 
 describe('bad input is refused before anything is sent', () => {
