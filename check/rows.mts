@@ -490,8 +490,9 @@ const ID_FIELD =
 export const chargeLines = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) =>
 		exchanges
-			// A redirect means that nothing was accepted yet: what it leads to is an exchange of its own.
-			.filter(({ method, status }) => method === 'POST' && (status < 300 || status >= 500))
+			.filter(({ method }) => method === 'POST')
+			// Other redirects than a 303 say that nothing was done yet. What they lead to is an exchange of its own.
+			.filter(({ status }) => status < 300 || status === 303 || status >= 500)
 			.map((create) => {
 				const ids = [...textOf(readExchange(create)).matchAll(ID_FIELD)].map(
 					([, text, number]) => text ?? number,

@@ -254,6 +254,7 @@ test.each([
 	['{"error":"Server busy"}', 'no ID was sent (HTTP 502)', 502],
 	['{"id":1}', undefined, 402],
 	['', undefined, 307],
+	['', 'no ID was sent (HTTP 303)', 303],
 ])('what was made is named by whatever may be its id: %s', (text, ids, status = 200) => {
 	const create = exchangeOf('POST', '/v1/video/create-image', text, { status });
 	const lines = chargeLines([{ operation: 'image', lines: [], exchanges: [create] }]);
