@@ -74,7 +74,7 @@ export interface FreeCall extends BaseCall {
 
 /**
  * A call that is charged once the service accepts it. It is sent again only if the service has surely not accepted it:
- * after a refused connection or a throttled response.
+ * after a refused connection, a throttled response, or a 307 or 308 to the same host (see `sendRequest`).
  */
 export interface CreateCall extends BaseCall, CallSignals {
 	method: 'POST';

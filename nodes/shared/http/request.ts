@@ -184,9 +184,10 @@ function throwIfTokenWouldLeak(url: string, { origin, redact }: Credential): voi
 }
 
 /**
- * Sends a request through n8n's request helper. Resolves with the response even if it has an error status. The caller
- * must close the response. The token is sent to the credential's origin only. Throws a Failure if there is no response,
- * if a URL would take the token to another origin, or if `signal` aborts.
+ * Sends a request through n8n's request helper. Within the credential's origin, follows redirects of GET requests, and
+ * 307 and 308 of others; redirects of a file are followed to any host. Resolves with the response even if it has an error
+ * status. The caller must close the response. The token is sent to the credential's origin only. Throws a Failure if
+ * there is no response, if a URL would take the token to another origin, or if `signal` aborts.
  */
 export async function sendRequest(
 	context: ServiceContext,

@@ -152,7 +152,10 @@ export function fileNameOf(kind: MediaKind, id: string, extension: string): stri
 	return `${kind}-${safeId}.${extension}`;
 }
 
-/** Returns the kind of media that the `type` of a history entry names, or whose type of file; undefined if there is none. */
+/**
+ * Returns the kind of media that the `type` of a history entry names, by the word of the kind or of its files, such as
+ * `audio`; undefined if it names none.
+ */
 export function kindInType(entry: unknown): GenerationOperation['kind'] | undefined {
 	const typeText = (isRecord(entry) && asText(entry.type)?.toLowerCase()) || '';
 	const kindWith = (wordOf: (kind: GenerationOperation['kind']) => string) =>
