@@ -381,12 +381,13 @@ export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 		const inN8n = said.join('; ') || 'no file';
 		const { part = OTHER_PARTS[operation]!, contractRow } = PAID[operation] ?? {};
 		const create = run.exchanges.findLast(({ method }) => method === 'POST');
-		const remarksOn = contractRow?.kind === 'speech' ? speechRemarks : streamRemarks;
+		const remarksOn = (answer: ReadExchange, kind: MediaKind) =>
+			kind === 'speech' ? speechRemarks(answer, all) : streamRemarks(answer, kind);
 		const isUncut = operation === 'dropped' && create?.broke !== CUT;
 		const isBad = said.length === 0 || !isGood(run);
 		const without = operation === 'trigger' ? 'not all that was made' : 'no result';
 		const remarks = [
-			...(create && contractRow ? remarksOn(create, all, contractRow.kind) : []),
+			...(create && contractRow ? remarksOn(create, contractRow.kind) : []),
 			isUncut && differs('the stream could not be cut'),
 			isBad && differs(without, inN8n),
 		];
@@ -435,7 +436,7 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 }
 
 /** Returns the remarks on the answer to a request for a generation of this kind. */
-function streamRemarks(create: ReadExchange, _: ReadExchange[], kind: MediaKind): Remark[] {
+function streamRemarks(create: ReadExchange, kind: MediaKind): Remark[] {
 	if (hasFile(create)) return [differs('no stream, but the file itself')];
 	const form = formOf(create);
 	if (form === 'plain') {
