@@ -106,9 +106,14 @@ export class HistoryWatch {
 		const { context, api, settings } = this.activation;
 		const { fingerprint, hasFailed } = entry;
 		const files = entry.files.filter(({ fileUrl }) => settings.wantsFile(fileUrl));
-		const wanted = { ...entry, files };
 		const fetchFiles = async (signal: AbortSignal) =>
-			await fetchEntryFiles(context, api.credential, wanted, settings.fileField, signal);
+			await fetchEntryFiles(
+				context,
+				api.credential,
+				{ ...entry, files },
+				settings.fileField,
+				signal,
+			);
 		void this.executionQueue.emitUntilStarted({
 			outboxKey: fingerprint,
 			// n8n's deduplication keys contain these names, so they must not change.
