@@ -3,15 +3,16 @@ import { processContainer } from '../../shared/account';
 import { evictOldest } from '../../shared/limits';
 import { destinationOf } from '../../shared/n8n/internals';
 import type { NodeParameters } from '../../shared/n8n/parameters';
+import { isInlineFile } from '../../shared/parsing/responses';
 import { digestOf, resolvedParametersInKey } from './idempotencyKey';
 import { MEMORY_TTL_MS, type JournalValue, type WrittenValue } from './journalStore';
 
 /** The maximum number of requests that are remembered for all nodes together. One takes about 1 kB. */
 const MAX_RECENT_REQUESTS = 5000;
 
-/** True if a value contains a generated file itself, as a data: URL. It may take megabytes of memory. */
+/** True if a value contains a generated file itself, which may take megabytes of memory. */
 const hasInlineFile = (value: JournalValue): boolean =>
-	'request' in value && value.request.files.some(({ fileUrl }) => /^data:/.test(fileUrl));
+	'request' in value && value.request.files.some(({ fileUrl }) => isInlineFile(fileUrl));
 
 /**
  * The remembered values of all nodes, the oldest first. If there are more than MAX_RECENT_REQUESTS, `set` evicts the

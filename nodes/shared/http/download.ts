@@ -69,7 +69,8 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 
 /**
  * Counts the bytes of a stream as they arrive, and destroys the stream with a Failure once there are more than
- * `maxBytes`. Returns a function that tells until when the host may be silent, by `monotonicNow`.
+ * `maxBytes`. `onBytes` is called with each chunk. Returns a function that tells until when the host may be silent, by
+ * `monotonicNow`.
  *
  * The function wraps the stream's `push`, because a 'data' listener would start the stream before n8n's storage reads
  * it.

@@ -44,7 +44,7 @@ export interface ReaderContext {
 /** The keys under which an object may have a URL, the most certain first. */
 const URL_KEYS = ['file_url', 'audio_url', 'result', 'url', 'audio', 'href', 'path', 'data'];
 
-/** True for a `data:` URL, which contains the whole file. */
+/** True for a `data:` URL in base64, which contains a whole file. */
 export const isInlineFile = (value: unknown): boolean =>
 	typeof value === 'string' && /^\s*data:[^,]{0,100};base64,/i.test(value);
 
@@ -219,7 +219,7 @@ export function identifiersOf(files: GeneratedFile[]): string[] {
 	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
 }
 
-/** Returns a value without the inline files in it, which come out as binary data. */
+/** Returns a value without the inline files in it. The generated ones come out as binary data. */
 function withoutInlineFiles(value: unknown): unknown {
 	if (isInlineFile(value)) return undefined;
 	if (Array.isArray(value))
