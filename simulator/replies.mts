@@ -9,7 +9,7 @@ export interface Call {
 	query: URLSearchParams;
 	body: unknown;
 	token: string;
-	/** The fields of the body that were checked; any other one is refused. */
+	/** The fields of the body that were read through `bodyOf`. A create call with any other field is refused. */
 	checkedFields: Set<string | symbol>;
 	/**
 	 * Given if a fault has `sse`: the generation then sends no events. Its file is in the history after
@@ -45,7 +45,7 @@ export const errorReply = (status: number, error: string, headers = {}): PlainRe
 	return { status, body: { error }, headers };
 };
 
-/** Returns the fields of a call's JSON body; an empty object if the body is no object. What is read counts as checked. */
+/** Returns the fields of a call's JSON body, and notes which are read. Returns an empty object if the body is no object. */
 export const bodyOf = ({ body, checkedFields }: Call): Record<string, unknown> =>
 	new Proxy(Object(body), {
 		get: (fields, name) => {
@@ -56,7 +56,7 @@ export const bodyOf = ({ body, checkedFields }: Call): Record<string, unknown> =
 
 /**
  * Returns the answer with which a valid create call is refused, so that it is not charged. Returns undefined if the
- * call is accepted.
+ * call is accepted. Call this after all fields of the body were checked: the others are refused.
  */
 export function refusalOfCreateCall(
 	world: World,
