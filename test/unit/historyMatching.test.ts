@@ -215,6 +215,19 @@ test.each([
 	expect((user + system) / 1000).toBeLessThan(1000);
 });
 
+test('many lost requests with long prompts hold nobody up while they look', () => {
+	const prompts = Array.from({ length: 500 }, (_, number) => `${'word, '.repeat(300)}${number}`);
+	const all = prompts.map((prompt, number) => listed({ prompt }, number));
+	const history = sortOldestFirst(toHistoryEntries(all.toReversed(), SERVICE));
+	const before = process.cpuUsage();
+	for (let number = 0; number < 400; number++) {
+		const request = lost({ prompt: `${prompts[number]} more` });
+		expect(matchHistory(request, [request], history, ACCOUNT).matched).toEqual([]);
+	}
+	const { user, system } = process.cpuUsage(before);
+	expect((user + system) / 1000).toBeLessThan(1000);
+});
+
 test('an entry whose files would be shared by two equal requests goes to neither, but is named', () => {
 	const created_at = new Date(1_000_000).toISOString();
 	const entry = (id: string, count: number) => ({

@@ -81,13 +81,15 @@ export function matchHistory(
 	const provenEntries = entries.filter(matchesByIdentifier(request));
 	const otherRequests = requestsWithPrompt.filter((other) => other !== request);
 	const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
-	const similarEntries = entries
-		.filter(({ prompt }) => isSameText(prompt, request.prompt))
-		.filter((entry) => !provenEntries.includes(entry))
+	const isUnclaimed = (entry: HistoryEntry) =>
+		!provenEntries.includes(entry) &&
 		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
 		// would pay for this request again.
-		.filter((entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiersOfOthers));
-	const unclaimedEntries = similarEntries.filter(({ prompt }) => prompt === request.prompt);
+		!entry.hasFailed &&
+		!hasAnyIdentifier(entry, identifiersOfOthers);
+	const unclaimedEntries = entries.filter(
+		(entry) => entry.prompt === request.prompt && isUnclaimed(entry),
+	);
 	/** The entries that could belong to this request. */
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
@@ -145,9 +147,15 @@ export function matchHistory(
 		...provenEntries,
 		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
 	];
-	const candidates = similarEntries.filter(isCandidateFor(request));
-	const hasFiles = matched.some((entry) => !entry.hasFailed);
-	return { matched, candidates: hasFiles ? [] : candidates.reverse() };
+	return {
+		matched,
+		// They are looked for only once they are needed, because it takes long to compare texts without their punctuation.
+		get candidates() {
+			if (matched.some((entry) => !entry.hasFailed)) return [];
+			const candidates = entries.filter(isCandidateFor(request)).filter(isUnclaimed);
+			return candidates.filter(({ prompt }) => isSameText(prompt, request.prompt)).reverse();
+		},
+	};
 }
 
 /**
