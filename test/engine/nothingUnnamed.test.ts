@@ -6,9 +6,11 @@ import { answer, made, onCreate, onFile, posts, taskOf, tasks } from './service'
 import {
 	account,
 	begin,
+	CONTINUE,
 	EACH,
 	fakeTime,
 	image,
+	NODE,
 	node,
 	RETRY,
 	run,
@@ -167,4 +169,15 @@ test('a lost video is named also where the history shows its prompt with other w
 		/^One of these .* may be the result: (?=.*v0)(?=.*v1).*v2/,
 	);
 	expect(bad(result).description).not.toContain('v3');
+});
+
+test('what another row has got is not named as what a row may have lost', async () => {
+	fakeTime();
+	onCreate({ sse: [status('processing'), 'RESET'] }, { body: 'A boat!' });
+	const fields = video(EACH, { timeout: 60 });
+	const { result } = await hasten(node(fields, CONTINUE), texts('A boat!', 'A boat'));
+	const [lost, got] = result.items(NODE);
+	expect(lost!.json.maybe_paid).toBe(true);
+	expect(got!.json.prompt).toBe('A boat');
+	expect(lost!.json.description).not.toContain(got!.json.id);
 });

@@ -7,7 +7,7 @@ import { MAX_FILES } from '../limits';
 import { asText, asWebUrl, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import type { HistoryEntry } from './historyEntries';
+import { hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 import {
 	mayShareEntriesWith,
 	matchesByIdentifier,
@@ -16,7 +16,7 @@ import {
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { allRequests, ledgerOf, type MediaRequest } from './requestLedger';
+import { allRequests, identifiersOfRequest, ledgerOf, type MediaRequest } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -59,7 +59,14 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		const candidates = match.candidates.map(({ id, files, record }) => ({
+		const otherRequests = ledgerOf(api.credential)
+			.all()
+			.filter(({ key, kind }) => key !== request.key && kind !== 'speech');
+		const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
+		const unclaimedEntries = match.candidates.filter(
+			(entry) => !hasAnyIdentifier(entry, identifiersOfOthers),
+		);
+		const candidates = unclaimedEntries.map(({ id, files, record }) => ({
 			// A data: URL contains the whole file, so it is not shown.
 			id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
 			createdAt: asText(record.created_at),
