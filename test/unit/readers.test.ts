@@ -125,7 +125,10 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	[
 		'state and word of a task',
 		['pending', 'pending'],
-		[{ status: 'ok', data: { status: 'pending' } }],
+		[
+			{ status: 'ok', data: { status: 'pending' } },
+			{ status: 'ok', data: { state: 'pending' } },
+		],
 	],
 	['state and word of a task', ['pending', 'pending'], [{ status: 'pending', data: { id: 9 } }]],
 	// An unknown word means: not finished yet.

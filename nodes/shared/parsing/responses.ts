@@ -86,14 +86,13 @@ function apparentEndOf(
 	return audioUrl === undefined ? undefined : 'completed';
 }
 
-/** Returns the innermost record (in `data`, `task` or a list of one) with the field `key`, else the innermost. */
-const unwrap = (raw: unknown, key: string): unknown => {
+/** Returns the innermost record (in `data`, `task` or a list of one) with one of the fields, else the innermost. */
+const unwrap = (raw: unknown, ...fields: string[]): unknown => {
 	const record: unknown = Array.isArray(raw) && raw.length === 1 ? raw[0] : raw;
 	if (!isRecord(record)) return record;
-	const inner = unwrap(record.data ?? record.task, key);
-	return isRecord(inner) && (record[key] === undefined || inner[key] !== undefined)
-		? inner
-		: record;
+	const inner = unwrap(record.data ?? record.task, ...fields);
+	const hasField = (each: ServiceRecord) => fields.some((field) => each[field] !== undefined);
+	return isRecord(inner) && (!hasField(record) || hasField(inner)) ? inner : record;
 };
 
 /** Returns the id of a created task (§4.1); undefined if the answer has none. */
@@ -110,7 +109,7 @@ export function readSpeechTask(
 	raw: unknown,
 	{ baseUrl, redact }: ReaderContext,
 ): SpeechTask | undefined {
-	const record = unwrap(raw, 'status');
+	const record = unwrap(raw, 'status', 'state');
 	if (!isRecord(record)) return undefined;
 	const firstUrlIn = (...keys: string[]) =>
 		keys.map((key) => readFileUrl(record[key], baseUrl)).find(Boolean);
