@@ -73,7 +73,7 @@ export async function requestStream(
 		onNotAccepted: (failure?: Failure) => {
 			freeBody();
 			call.markNotAccepted();
-			item.report.notAccepted(failure);
+			item.report.showRefusal(failure);
 		},
 	};
 	return await api

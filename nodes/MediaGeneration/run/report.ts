@@ -27,10 +27,10 @@ export class Report {
 		this.context.sendMessageToUI(this.redact.text(`${row}: ${this.partPrefix}${text}`));
 	}
 
-	/** Shows why a create call waits, if the service has refused it for rate, load or quota. */
-	notAccepted(failure: Failure | undefined): void {
+	/** Shows that the service has refused a create call, if the reason is rate, load or quota. */
+	showRefusal(failure: Failure | undefined): void {
 		if (isFailure(failure, 'rateLimited'))
-			this.progress('the service accepts no more requests now, so this one waits');
+			this.progress('the service accepts no more requests now');
 	}
 
 	/** Does what `progress` does, and logs a debug line. Call it rarely: even a suppressed line costs time. */

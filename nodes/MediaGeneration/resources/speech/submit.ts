@@ -94,7 +94,7 @@ async function create(
 			onNotAccepted(failure) {
 				entry.setNotAccepted();
 				ledger.remove(ledgerRequest);
-				report.notAccepted(failure);
+				report.showRefusal(failure);
 			},
 		});
 	});
