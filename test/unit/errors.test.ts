@@ -129,7 +129,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	[
 		'answer with a 200',
 		undefined,
-		['20000', '100000', '4711', '45678', '4012345', '401.5'].map(asCode),
+		[...['20000', '100000', '4711', '45678', '4012345', '401.5'].map(asCode), '{"code":412345}'],
 	],
 	['answer with a 200', 'tokenRefused', ['{"code":401,"msg":"Invalid token","data":null}']],
 	// A longer code often begins with the status.

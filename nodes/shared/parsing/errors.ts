@@ -46,12 +46,15 @@ export function isEmptyError(value: unknown): boolean {
 	return Object.values(value).every(isEmptyError);
 }
 
-/** Matches an HTTP status from 400 to 599, also a usual one at the start of a code of 5 or 6 digits, such as 40101. */
-const STATUS_IN_CODE = /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/;
-/** Returns the HTTP status that an answer has in its `code`; undefined if it has none. */
+/**
+ * Returns the HTTP status from 400 to 599 that an answer has in its `code`; undefined if it has none. Beside a message,
+ * a code of 5 or 6 digits may begin with a usual one, such as 40101.
+ */
 function statusInCode(value: unknown): number | undefined {
-	const code = isRecord(value) ? (asText(value.code) ?? '') : '';
-	const [status] = STATUS_IN_CODE.exec(code) ?? [];
+	const { code, message, msg } = isRecord(value) ? value : {};
+	const isLongCode = (message ?? msg) !== undefined;
+	const pattern = isLongCode ? /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/ : /^[45]\d\d$/;
+	const [status] = pattern.exec(asText(code) ?? '') ?? [];
 	return status === undefined ? undefined : Number(status);
 }
 
