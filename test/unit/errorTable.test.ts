@@ -16,6 +16,7 @@ const TABLE: Record<string, string[]> = {
 		'429 ',
 		'429 {"error":"Upgrade your plan to send more"}',
 		'400 {"error":"slow down"}',
+		'"Error text: \\"rate limit exceeded\\""',
 		'"Request for prompt \\"out of credit\\" failed: too many requests"',
 		'400 {"error":"PUBLIC_ERROR_USER_REQUESTS_THROTTLED"}',
 		'400 {"message":"Flow is currently experiencing high demand affecting video generation."}',
@@ -316,7 +317,7 @@ const TABLE: Record<string, string[]> = {
 		'"The text has 429 characters"',
 		// The words of a prompt say nothing.
 		'{"error":"Generation failed for prompt \\"error 429 quota exceeded poster\\""}',
-		'"Could not speak the text: “Your credit is exhausted, please top up”"',
+		'"Could not speak the text “Your credit is exhausted, please top up”"',
 		`"Upstream rejected input 'an nsfw billboard, that wasn't fun"`,
 		'500 {"error":"boom"}',
 		'500 ',

@@ -14,7 +14,7 @@ export const ERROR_TEXT_FIELD =
 const ECHOED_FIELD = /^(?:input|prompt|request|body|text|params|voice|settings)$/i;
 /** Finds what the user has sent where a sentence quotes it, as in “failed for prompt "…"”. */
 const ECHOED_QUOTE =
-	/(?<=\b(?:input|prompt|text):?\s)(?:"[^"]*(?:"|$)|“[^”]*(?:”|$)|'[^]*?(?:'(?!\w)|$))/gi;
+	/(?<=\b(?:prompt:?|input|text)\s)(?:"[^"]*(?:"|$)|“[^”]*(?:”|$)|'[^]*?(?:'(?!\w)|$))/gi;
 
 /** Finds an error text in JSON that is broken or was truncated. */
 const TEXT_IN_BROKEN_JSON = /"(?:message|detail|error|msg|reason)"\s*:\s*"((?:[^"\\]|\\.){1,2000})/;
