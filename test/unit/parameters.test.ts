@@ -72,6 +72,7 @@ it.each<[Kind, unknown, unknown]>([
 		(value) => ['switch that is on', value, false] as never,
 	),
 	['options', { outputField: 'audio' }, 'audio'],
+	...[null, 'x'].map((value) => ['options', value, 'data'] as never),
 	['output', undefined, 'data'],
 	['output', ' audio ', 'audio'],
 	['option', ' \u200b ', undefined],
@@ -112,7 +113,6 @@ it.each<[Kind, name: string, RegExp, values: unknown[]]>([
 	['task', 'Task ID', /lists 2 tasks, .* maximum is 1/, ['a b', ['1', '2']]],
 	['tasks', 'Task ID', /lists 3 tasks, .* maximum is 2/, ['1, 2, 3']],
 	['option', 'Prompt', /must be text/, [{}]],
-	['options', 'Options', /^must be an object such as/, [undefined, null, '', '{}', ['a'], 7]],
 	['switch', 'Return All', /^must be true or false/, ['maybe', ' ', 2, NaN, {}, []]],
 	['output', 'Put Output File in Field', EMPTY, [' ']],
 	[

@@ -25,10 +25,7 @@ export class NodeParameters {
 	readonly readRaw: ReadParameter;
 	readonly options: Record<string, unknown>;
 
-	/**
-	 * `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. Throws a Failure if the
-	 * options are not an object.
-	 */
+	/** `canPassFiles` is false if the output cannot contain files, as in a tool for an AI agent. */
 	constructor(
 		read: ReadParameter,
 		private readonly canPassFiles = true,
@@ -40,11 +37,7 @@ export class NodeParameters {
 			return cachedValues.get(name);
 		};
 		const options: unknown = this.readRaw('options', {});
-		if (!isRecord(options)) {
-			const reason = 'must be an object such as { timeout: 600 }';
-			throw invalidInput('Options', reason, undefined, shownValue(options));
-		}
-		this.options = options;
+		this.options = isRecord(options) ? options : {};
 	}
 
 	/** Returns the id in a resource locator. One with white space is refused: it is most likely a name. */
