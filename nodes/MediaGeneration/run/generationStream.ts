@@ -32,7 +32,7 @@ const END_GRACE_MS = 50;
  * A call counts as healthy once its stream has been open for this time, in ms. If too many calls are in flight, most of
  * them fail earlier.
  */
-const HEALTHY_AFTER_MS = 10_000;
+const HEALTHY_AFTER_MS = { video: 10_000, image: 4000 };
 
 /**
  * Sends a create call and reads its event stream to the end. The call is sent again only after an attempt that the
@@ -141,7 +141,7 @@ export async function requestStream(
 			onAccepted();
 			closeIfStopping();
 		});
-		void runAfter(HEALTHY_AFTER_MS, () => concurrency.onHealthy());
+		void runAfter(HEALTHY_AFTER_MS[kind], () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
 		let outcome: StreamResult | Failure | undefined;
