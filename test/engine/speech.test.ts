@@ -275,6 +275,14 @@ test.each([
 	},
 );
 
+test('a picture in the answer is left where it is, if it is not the file', async () => {
+	const thumbnail = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
+	const file_url = `${sim.fileOrigin}/files/other.png`;
+	onHistory(answer(200, [{ id: 'h', type: 'image', file_url, thumbnail }]));
+	const { json } = only(await run({ resource: 'history', operation: 'getAll' }));
+	expect(json.thumbnail).toBe(thumbnail);
+});
+
 test('only a file in the answer itself comes out if none is asked for, not one beside it', async () => {
 	const inline = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==';
 	const other = `${sim.fileOrigin}/files/other.png`;

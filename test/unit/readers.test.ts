@@ -139,8 +139,12 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['end that a task seems to say', 'error', [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
 	['end that a task seems to say', 'error', ['rejected', 'Timeout'].map(asStatus)],
-	// A word for a check may be about one that still runs.
-	['end that a task seems to say', undefined, ['moderation', 'no_error'].map(asStatus)],
+	// A word for a check may be about one that still runs, and not each word with these letters means a failure.
+	[
+		'end that a task seems to say',
+		undefined,
+		['moderation', 'no_error', 'failover', 'unblocked', 'cancel_requested'].map(asStatus),
+	],
 	['end that a task seems to say', 'error', [{ status: 'gone', error: 'Too late', url: FILE }]],
 	['end that a task seems to say', undefined, [{ status: 'succeeded' }]],
 	['end that a task seems to say', undefined, [{ status: 'generating', result: FILE }]],

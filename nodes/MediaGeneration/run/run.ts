@@ -13,7 +13,7 @@ import { NodeParameters } from '../../shared/n8n/parameters';
 import { selfStartFailureOfExecution } from '../../shared/n8n/selfStart';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
-import { toOutputRecord } from '../../shared/parsing/responses';
+import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/responses';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { canceledSummary, chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';
@@ -141,12 +141,12 @@ export class Run {
 	 * if an option is invalid.
 	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
-		const { context } = this;
+		const { context, isToolRun } = this;
 		const { accountKey, redact } = credential;
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
 			// A model that calls the node as a tool reads only text, so it gets the URL of a file instead of the file.
-			!this.isToolRun,
+			!isToolRun,
 		);
 		// The first item whose option Concurrency is valid sets the concurrency of the whole run.
 		this.concurrency ??= new ConcurrencyLimiter(parameters.number(concurrencyField));
@@ -162,8 +162,15 @@ export class Run {
 			output(json: ServiceRecord, binary?: INodeExecutionData['binary']): INodeExecutionData {
 				// Retry On Fail would run the node again for an `error` field, even an empty one.
 				if (isEmptyError(json.error)) delete json.error;
-				const outputJson = redact.value(toOutputRecord(json)) as INodeExecutionData['json'];
-				return { json: outputJson, pairedItem: { item: index }, ...(binary && { binary }) };
+				const record = toOutputRecord(json);
+				// An inline file is in the binary data. A model gets no file, and cannot use megabytes of text.
+				const hidesFiles = binary !== undefined || isToolRun;
+				const outputJson = redact.value(hidesFiles ? withoutInlineFiles(record) : record);
+				return {
+					json: outputJson as INodeExecutionData['json'],
+					pairedItem: { item: index },
+					...(binary && { binary }),
+				};
 			},
 		};
 	}

@@ -10,7 +10,7 @@ import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { toOutputRecord } from '../../shared/parsing/responses';
+import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/responses';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
@@ -113,7 +113,7 @@ export class ExecutionQueue {
 		const outputJson = (fields: IDataObject) => redact.value(toOutputRecord(fields)) as IDataObject;
 		if (!fetchFiles) return { json: outputJson(json) };
 		return await withDeadline(DOWNLOAD_TIMEOUT_MS, closing, fetchFiles).then(
-			(binary) => ({ json: outputJson(json), binary }),
+			(binary) => ({ json: withoutInlineFiles(outputJson(json)) as IDataObject, binary }),
 			(error: unknown) => {
 				const failure = toFailure(error, 'downloadFailed');
 				const { message } = wordingOf(failure);

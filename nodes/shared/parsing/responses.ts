@@ -68,12 +68,9 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/**
- * Matches unknown status words that seem to mean that a task has failed, but not their negations (`not_failed`), nor
- * “moderation”, a check that may still run.
- */
+/** Finds a word in an unknown status that seems to mean that a task has failed, but not its negation (`not_failed`). */
 const LIKELY_FAILURE_WORD =
-	/^(?!not?_).*(?:abort|expired|reject|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash|invalid|fail|error|cancel)/;
+	/^(?!not?_)(?:.*[^a-z])?(?:abort(?:ed)?|expired|rejected|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash(?:ed)?|invalid|fail(?:ed|ure)?|error|cancell?ed)(?![a-z])/;
 
 /** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
 function apparentEndOf(
@@ -218,25 +215,23 @@ export function identifiersOf(files: GeneratedFile[]): string[] {
 	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
 }
 
-/** Returns a value without the inline files in it. The generated ones come out as binary data. */
-function withoutInlineFiles(value: unknown): unknown {
+/** Returns a value without the inline files in it. */
+export function withoutInlineFiles(value: unknown): unknown {
 	if (isInlineFile(value)) return undefined;
 	if (Array.isArray(value))
 		return value.map(withoutInlineFiles).filter((entry) => entry !== undefined);
 	if (!isRecord(value)) return value;
-	const entries = Object.entries(value);
-	return Object.fromEntries(entries.map(([key, entry]) => [key, withoutInlineFiles(entry)]));
+	const fields = Object.entries(value).map(
+		([key, entry]) => [key, withoutInlineFiles(entry)] as const,
+	);
+	return Object.fromEntries(fields.filter(([, entry]) => entry !== undefined));
 }
 
-/**
- * Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones, undefined fields and
- * inline files.
- */
+/** Converts ids to strings and the percentage to a number, for the output. Leaves out invalid ones and undefined fields. */
 export function toOutputRecord(record: ServiceRecord): ServiceRecord {
 	const outputValue = (key: string, value: unknown) => {
 		if (/^(?:(?:task|voice)_)?id$/.test(key)) return asId(value);
-		if (key !== 'process_percentage') return withoutInlineFiles(value);
-		return asNumber(asText(value)?.replace(/\s*%$/, ''));
+		return key === 'process_percentage' ? asNumber(asText(value)?.replace(/\s*%$/, '')) : value;
 	};
 	const fields = Object.entries(record).map(
 		([key, value]) => [key, outputValue(key, value)] as const,
