@@ -9,6 +9,7 @@ import {
 	watchIdle,
 	whenAborted,
 } from '../../shared/async/deadline';
+import { MEDIA } from '../../shared/contract';
 import { Failure, isTransient } from '../../shared/failure';
 import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
@@ -29,10 +30,10 @@ const ACCEPTED_AFTER_MS = 1000;
  */
 const END_GRACE_MS = 50;
 /**
- * A call counts as healthy once its stream has been open for this time, in ms. If too many calls are in flight, most of
- * them fail earlier.
+ * A call counts as healthy once its stream has been open for this share of the kind's default Timeout: ten seconds for a
+ * video. If too many calls are in flight, most of them fail earlier.
  */
-const HEALTHY_AFTER_MS = { video: 10_000, image: 4000 };
+const HEALTHY_SHARE = 1 / 180;
 
 /**
  * Sends a create call and reads its event stream to the end. The call is sent again only after an attempt that the
@@ -141,7 +142,7 @@ export async function requestStream(
 			onAccepted();
 			closeIfStopping();
 		});
-		void runAfter(HEALTHY_AFTER_MS[kind], () => concurrency.onHealthy());
+		void runAfter(MEDIA[kind].timeoutSeconds * 1000 * HEALTHY_SHARE, () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
 		let outcome: StreamResult | Failure | undefined;
