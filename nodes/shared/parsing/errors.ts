@@ -52,8 +52,8 @@ export function isEmptyError(value: unknown): boolean {
  */
 function statusInCode(value: unknown): number | undefined {
 	const { code, message, msg } = isRecord(value) ? value : {};
-	const isLongCode = (message ?? msg) !== undefined;
-	const pattern = isLongCode ? /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/ : /^[45]\d\d$/;
+	const hasMessage = (message ?? msg) !== undefined;
+	const pattern = hasMessage ? /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/ : /^[45]\d\d$/;
 	const [status] = pattern.exec(asText(code) ?? '') ?? [];
 	return status === undefined ? undefined : Number(status);
 }
