@@ -113,7 +113,7 @@ export class ExecutionQueue {
 		const outputJson = (fields: IDataObject) => redact.value(toOutputRecord(fields)) as IDataObject;
 		if (!fetchFiles) return { json: outputJson(json) };
 		return await withDeadline(DOWNLOAD_TIMEOUT_MS, closing, fetchFiles).then(
-			(binary) => ({ json: withoutInlineFiles(outputJson(json)) as IDataObject, binary }),
+			(binary) => ({ json: outputJson(withoutInlineFiles(json) as IDataObject), binary }),
 			(error: unknown) => {
 				const failure = toFailure(error, 'downloadFailed');
 				const { message } = wordingOf(failure);
