@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract';
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
-import { asText, truncate, isRecord, looksLikeHtml, parseJson, withoutQuery } from './values';
+import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
 import { isMediaFile } from './fileType';
 import {
 	failureOfReport,
@@ -11,6 +11,7 @@ import {
 	isThrottledAnswer,
 	statesFinalReason,
 } from './errors';
+import { ListedFiles } from './listedFiles';
 import {
 	idOf,
 	isInProgress,
@@ -37,8 +38,8 @@ export interface StreamResult {
 	failure?: Failure;
 }
 
-/** In lines of JSON, the first line is shorter than this, in characters. */
-const MAX_FORM_CHARS = 1024 * 1024;
+/** A longer text is searched for a second line only at its end, because it may arrive in thousands of small parts. */
+const MAX_FORM_CHARS = 16 * 1024;
 
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
 const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
@@ -88,12 +89,8 @@ export class GenerationEvents {
 	 * in mode `file`, it is the bytes as Latin-1.
 	 */
 	private plainAnswer = '';
-	/** The files that have arrived, by id (if there is one) and path: the URL without the query. */
-	private readonly filesByIdAndPath = new Map<string, GeneratedFile>();
-	/** The same files. Those without an id are kept by URL with the query, because one path may serve all (see `files`). */
-	private readonly filesByIdOrUrl = new Map<string, GeneratedFile>();
-	/** The same files. Those with an id are kept by id, because a later event may have another URL of the same file. */
-	private readonly filesByIdOrPath = new Map<string, GeneratedFile>();
+	/** The files that have arrived. */
+	private readonly listedFiles = new ListedFiles();
 	/** How many files the last event with files has contained. */
 	private lastListLength = 0;
 	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
@@ -139,7 +136,7 @@ export class GenerationEvents {
 		if (this.mode === 'events') this.parser.feed(text);
 		else this.plainAnswer += text;
 		if (this.mode === 'file') this.eventCount++;
-		// Only the second line shows whether each line is an event. A long text is not searched again and again for it.
+		// Only the second line shows whether each line is an event.
 		if (this.mode === 'plain' && text.includes('\n') && this.plainAnswer.length < MAX_FORM_CHARS)
 			this.mode = formOf(this.plainAnswer);
 		if (this.mode === 'lines' && text.includes('\n')) this.readLines();
@@ -156,6 +153,7 @@ export class GenerationEvents {
 
 	/** Call this when the service has ended the stream. Returns the outcome. */
 	finish(): StreamResult | Failure {
+		if (this.mode === 'plain') this.mode = formOf(this.plainAnswer);
 		// The last event counts even if the blank line after it is missing.
 		if (this.mode !== 'file') this.push(Buffer.from('\n\n'));
 		else if (!this.outcome) this.readResult(`data:;base64,${btoa(this.plainAnswer)}`);
@@ -211,24 +209,9 @@ export class GenerationEvents {
 	private readResult(value: unknown, missingResultReason?: string): void {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
-		const urlKeys: string[] = [];
-		const pathKeys: string[] = [];
-		const idKeys: string[] = [];
-		const occurrenceOf = (key: string, keys: string[]) => {
-			keys.push(key);
-			return `${key} ${keys.filter((other) => other === key).length}`;
-		};
-		for (const file of files) {
-			// A later event may have a newly signed URL of the same file, so the later file replaces the earlier one.
-			// In one event, URLs that differ only in the query belong to different files.
-			const { id, fileUrl } = file;
-			const pathKey = `${id ?? ''} ${withoutQuery(fileUrl)}`;
-			this.filesByIdAndPath.set(occurrenceOf(pathKey, pathKeys), file);
-			this.filesByIdOrPath.set(occurrenceOf(id ?? pathKey, idKeys), file);
-			// A video that was reported as failed before has a file now, so it has not failed after all.
-			if (id !== undefined) this.failures.delete(id);
-			this.filesByIdOrUrl.set(occurrenceOf(id === undefined ? fileUrl : pathKey, urlKeys), file);
-		}
+		this.listedFiles.add(files);
+		// A video that was reported as failed before has a file now, so it has not failed after all.
+		for (const { id } of files) if (id !== undefined) this.failures.delete(id);
 		const isFinalData = missingResultReason !== undefined;
 		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
 		for (const entry of entries.slice(0, MAX_FILES)) {
@@ -302,23 +285,12 @@ export class GenerationEvents {
 
 	/** The files that have arrived, each once. */
 	get files(): GeneratedFile[] {
-		const { filesByIdAndPath, filesByIdOrUrl, filesByIdOrPath } = this;
-		const paths = new Set(
-			[...filesByIdAndPath.values()].map(({ fileUrl }) => withoutQuery(fileUrl)),
-		);
-		const ids = new Set([...filesByIdAndPath.values()].map(({ id }) => id));
-		// An id that all files have may be that of the job.
-		if (ids.size > 1) return [...filesByIdOrPath.values()];
-		// With one path for all files, only the query tells them apart.
-		return [...(paths.size > 1 ? filesByIdAndPath : filesByIdOrUrl).values()];
+		return this.listedFiles.all;
 	}
 
-	/**
-	 * True if each requested file has arrived or failed, so that no more events are needed. Files with one id count as
-	 * one, because they may be one file at two URLs.
-	 */
+	/** True if each requested file has arrived or failed, so that no more events are needed. */
 	private get isEveryFileSettled(): boolean {
-		return this.filesByIdOrPath.size + this.failedIds.length >= this.requestedCount;
+		return this.listedFiles.minCount + this.failedIds.length >= this.requestedCount;
 	}
 
 	/**
