@@ -79,6 +79,12 @@ const TABLE: Record<string, string[]> = {
 		'"操作频繁，请稍后重试"',
 		'"当前排队人数过多，请稍后重试"',
 		'{"message":"当前分组上游负载已饱和，请稍后再试 (request id: 2025)","code":"bad_response_status_code"}',
+		'{"error":{"code":"1302","message":"您的账户已达到速率限制，请您控制请求频率"}}',
+		'"您当前使用该 API 的频率过高，请降低频率，或联系客服增加限额"',
+		'"该模型当前访问量过大，请您稍后再试"',
+		'{"Code":"RequestLimitExceeded.JobNumExceed","Message":"同时处理的任务数过多，请稍后重试。"}',
+		'{"code":1005,"msg":"Frequent operation"}',
+		'"Status(StatusCode=ResourceExhausted, Detail=no tokens available for passthrough)"',
 	],
 	quota: [
 		google(
@@ -111,6 +117,10 @@ const TABLE: Record<string, string[]> = {
 		'"Generation limit reached. Upgrade your plan"',
 		'"Error : Daily rate limit exceeded"',
 		'"Today\'s generation limit is used up. Try again tomorrow, or enter questions manually."',
+		'429 {"code":"Throttling.AllocationQuota","message":"Free allocated quota exceeded."}',
+		'429 {"error":{"code":"1304","message":"该 API 已达今日调用次数限额，如有更多需求，请联系客服购买"}}',
+		'429 {"error":{"code":"1308","message":"已达到 5 小时的使用上限。您的限额将在 2026-05-12 15:00:00 重置"}}',
+		'429 {"error":{"code":"1310","message":"您已达到每周/每月使用上限，您的限额将在 2026-05-12 15:00:00 重置"}}',
 	],
 	credit: [
 		'402 ',
@@ -140,6 +150,7 @@ const TABLE: Record<string, string[]> = {
 		'{"code":1008,"msg":"账号余额不足"}',
 		'{"error":"用户额度不足, 剩余额度: ¥-0.013362"}',
 		'"积分不足，请先充值。"',
+		'401 {"error":{"message":"该令牌额度已用尽"}}',
 	],
 	token: [
 		'401 ',
@@ -158,6 +169,12 @@ const TABLE: Record<string, string[]> = {
 		'{"base_resp":{"status_code":1004,"status_msg":"login fail: Please carry the API secret key"}}',
 		'{"error":"No API key provided"}',
 		'{"Response":{"Error":{"Code":"AuthFailure.SignatureFailure"}}}',
+		'{"code":1001,"message":"Authorization is empty"}',
+		'{"code":1004,"message":"Authorization has expired"}',
+		'{"code":1101,"msg":"Illegal token"}',
+		'{"base_resp":{"status_code":1004,"status_msg":"token not match group"}}',
+		'{"error":{"message":"无效的令牌"}}',
+		'"身份验证失败"',
 	],
 	not_allowed: [
 		google(
@@ -207,6 +224,9 @@ const TABLE: Record<string, string[]> = {
 		'{"error":"INSUFFICIENT_PERMISSIONS"}',
 		'{"error":"ModelNotOpen: Your account has not activated the model"}',
 		'{"error":"PUBLIC_ERROR_MODEL_ACCESS_DENIED"}',
+		'401 {"error":{"code":"1112","message":"您的账户已被锁定，请联系客服解锁"}}',
+		'{"code":-2001,"message":"[请求失败]: 生成失败，疑似存在异常行为，请重新尝试 (错误码: 4013)"}',
+		'"当前订阅套餐暂未开放该模型权限"',
 	],
 	moderation: [
 		'{"raiMediaFilteredCount":1,"raiMediaFilteredReasons":["Veo could not generate 1 videos based on the prompt provided. You will not be charged for this request. Try rephrasing the prompt. Support codes: 42237218"]}',
@@ -258,11 +278,13 @@ const TABLE: Record<string, string[]> = {
 		'"文本安全校验未通过"',
 		'"内容由于合规问题已被阻止生成"',
 		'"生成内容触发风控"',
+		'{"code":"DataInspectionFailed","message":"Green net check failed for image resource."}',
 	],
 	voice: [
 		detail(404, 'voice_not_found', 'A voice with the voice_id x was not found.'),
 		'400 {"error":"invalid_voice_id"}',
 		'422 {"detail":[{"msg":"voice_id is required"}]}',
+		'{"base_resp":{"status_code":20132,"status_msg":"invalid samples or voice_id"}}',
 	],
 	unavailable: [
 		'"Internal error encountered."',
@@ -272,6 +294,13 @@ const TABLE: Record<string, string[]> = {
 		'{"status":"TIMEOUT"}',
 		google(500, 'INTERNAL', 'Internal error encountered.'),
 		'503 {"message":"Service Unavailable"}',
+		'"Prediction interrupted; please retry (code: PA)"',
+		'{"error":"The runner disconnected unexpectedly during processing"}',
+		'{"failure":"An unexpected error occurred.","failureCode":"INPUT_PREPROCESSING.INTERNAL"}',
+		'{"detail":[{"type":"downstream_service_error","msg":"Downstream service error"}]}',
+		'{"code":13,"message":"Video generation failed due to an internal server issue. Please try again in a few minutes."}',
+		'"An error occurred while processing your request. You can retry your request."',
+		'{"base_resp":{"status_code":1033,"status_msg":"system error"}}',
 	],
 	length: [
 		'400 {"error":"text too long"}',
@@ -285,6 +314,8 @@ const TABLE: Record<string, string[]> = {
 		'"Input text length exceeds the maximum"',
 		'"文本过长"',
 		'"文本长度超过限制：最多5000个字符"',
+		'{"error":{"code":"1261","message":"Prompt 超长"}}',
+		'400 {"error":"This request contains sentences that are too long."}',
 	],
 	undefined: [
 		'{"error":"It took too long"}',
@@ -344,6 +375,14 @@ const TABLE: Record<string, string[]> = {
 		'{"status":"审核通过"}',
 		'"名称大小写敏感，参考图数量过多"',
 		'"[Errno 122] Disk quota exceeded"',
+		'{"code":"InvalidParameter.DataInspection","message":"Unable to download the media resource during the data inspection process."}',
+		'"Please try again with different inputs"',
+		'"采样频率必须是 24000"',
+		'"提示词使用次数上限为 3 张参考图"',
+		'"账户信息已更新，请重新选择音色"',
+		'"用户上传的封面图尺寸有误"',
+		'"参数验证失败"',
+		'"语音速率限制为 0.5 到 2"',
 		'500 {"detail":"[Errno 13] Permission denied: \'/data/a.mp4\'"}',
 	],
 };

@@ -93,6 +93,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['status and body', 'rejected', ['422 ', `405 ${PAGE}`]],
 	['status and body', 'redirected', ['308 ']],
 	['status and body', 'unavailable', ['408 ', `401 ${PAGE}`, "403 <h2>We're away</h2>"]],
+	['status and body', 'unavailable', ['403 error code: 1020', '403 error code: 1010\n']],
 	['status that may pass', true, [...passing, `401 ${PAGE}`, `403 ${PAGE}`, `404 ${PAGE}`]],
 	['status that may pass', false, lasting],
 	['text of the service', 'outOfCredit', ['insufficient_credits', 'INSUFFICIENT_BALANCE']],

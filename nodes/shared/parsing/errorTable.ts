@@ -69,6 +69,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'quota',
 		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
+		/free (?:\w{1,20} )?quota|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
 	],
 	[
 		'throttled',
@@ -76,11 +77,11 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
-		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
+		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often)|\bfrequent\b|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-		/限流|频繁|过快|并发|排队|队列|繁忙|饱和/,
+		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|采样)(?:速率|频率)(?:限制|过高)|访问量|(?:任务|请求)[^，。]{0,4}过多/,
 	],
 	[
 		'quota',
@@ -97,7 +98,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
 		/credits? (?:are |is )?(?:remaining|required)|characters remaining|top(?:ping)? ?up|recharge|arrear|overdue/,
 		/billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
-		/(?:余额|额度|积分)[^，。]{0,6}不足|充值|欠费/,
+		/(?:余额|额度|积分)[^，。]{0,6}(?:不足|用尽|用完)|充值|欠费/,
 	],
 	[
 		'quota',
@@ -116,10 +117,11 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:\b(?:not|no|without|lacks?|missing)|n't)(?: \S{1,20}){0,4} (?:access to|permissions?|scopes?)\b|permissions? to |not authori[sz]ed to/,
 		/(?:region|country|territory|location)\b[^.]{0,30}(?:not (?:supported|available|allowed)|restricted|blocked)|unsupported (?:country|region)/,
 		/voice (?:\w{1,20} )?(?:limit reached|not (?:allowed|permitted|available|included))/,
+		/(?:账[户号]|用户)[^，。]{0,6}(?:锁定|封禁|停用|冻结)|异常行为|无权|没有权限|未(?:开通|开放|激活)/,
 	],
 	[
 		'moderation',
-		/nsfw|unsafe|\bsafety\b|\bfiltered\b|filter failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
+		/nsfw|unsafe|\bsafety\b|\bfiltered\b|(?:filter|inspection) failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
 		/moderation|moderated|content (?:management |against )?(?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
 		/(?:violat\w{0,5}|against our)[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
 		/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk control|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
@@ -131,15 +133,16 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'token',
-		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
+		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad|illegal) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
-		/(?:token|api key|jwt|credentials?)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
-		/\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
+		/(?:token|api key|jwt|credentials?|authori[sz]ation)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not (?:recogni|match)|not found|is (?:missing|empty))/,
+		/\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)\b|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
+		/(?:鉴权|身份验证|认证|登录)[^，。]{0,4}(?:失败|失效|过期)|(?:无效|失效|过期|错误)的?(?:令牌|密钥)|(?:令牌|密钥)[^，。]{0,4}(?:无效|失效|过期|错误)/,
 	],
 	[
 		'voice',
 		/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
-		/(?:invalid|unknown|unsupported) voice/,
+		/(?:invalid|unknown|unsupported) (?:\w{1,20} ){0,2}voice/,
 	],
 ];
 
@@ -154,10 +157,10 @@ const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	[
 		'length',
-		/(?:text|prompt|input|string|script|content) (?:(?:is|was|length|way|much|far) ){0,3}too long|too many characters|max character limit/,
+		/(?:text|prompt|input|string|script|content|sentence)s? (?:(?:is|are|was|that|length|way|much|far) ){0,3}too long|too many characters|max character limit/,
 		// A plan may have a limit of characters, too. Splitting the text would not help then.
 		/^(?!.*\b(?:plan|subscription|account)\b)(?=.*\b(?:text|input|string)\b)(?=.*(?:exceed|max|limit|at most)).*(?:characters?|length)\b/,
-		/文本(?:长度)?(?:过长|超)/,
+		/(?:文本|提示词|prompt) ?(?:长度)?(?:过长|超)/,
 	],
 
 	[
@@ -172,7 +175,9 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'unavailable',
-		/internal (?:server )?error|unavailable|server error|try again later|timed? ?out|deadline exceeded|bad gateway|maintenance/,
+		/internal (?:server )?(?:error|issue|failure)|(?:server|service|system|unexpected) error|error (?:occurred )?while processing/,
+		/unavailable|timed? ?out|deadline exceeded|bad gateway|maintenance|interrupted|disconnected/,
+		/try again (?:later|in|shortly)\b|please retry|retry (?:your|the) request/,
 	],
 ];
 

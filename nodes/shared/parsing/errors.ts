@@ -178,8 +178,9 @@ export function failureOfStatus(status: number, body: string): Failure {
 			? reportedFailure
 			: new Failure('unavailable', transientFacts);
 	}
-	// A web page with 401 or 403 probably comes from a proxy in front of the service, so the failure is temporary.
-	if (status === 408 || (isHtml && (status === 401 || status === 403))) {
+	// A web page with 401 or 403, or a number of Cloudflare's, comes from a proxy in front of the service, and may pass.
+	const isOfProxy = isHtml || /^\s*error code: \d+\s*$/i.test(body);
+	if (status === 408 || (isOfProxy && (status === 401 || status === 403))) {
 		return new Failure('unavailable', transientFacts);
 	}
 	if (rulesOutResult || kind !== 'rejected' || (status !== 404 && status !== 410))
