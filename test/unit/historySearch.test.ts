@@ -143,7 +143,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'the one that came, as the stream said that the other failed',
 		one,
-		{ asked: { ...asked, requestedCount: 2, failedIds: [''] } },
+		{ asked: { ...asked, requestedCount: 2, failedIds: [null] } },
 		...(['a', 0, 1] as const),
 	],
 	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],

@@ -98,7 +98,7 @@ test('a stop names every task, since n8n offers no retry of it', () => {
 });
 
 test('what is paid and what may be are told apart; the rest is not named', () => {
-	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'] };
+	const request = { kind: 'video', files: [], announcedIds: ['v1', 'v2'], failedIds: [] };
 	const video = { index: 3, state: 'accepted', request } as unknown as ItemRequest;
 	const ways: Array<[ItemRequest[], string]> = [
 		[

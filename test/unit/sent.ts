@@ -11,6 +11,12 @@ export const sent = (fields: Partial<MediaRequest> = {}): MediaRequest => ({
 	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
 	key: `request ${count++}`,
 	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
-	...{ accountKey: ACCOUNT, creator: { id: 'workflow' }, announcedIds: [], files: [] },
+	...{
+		accountKey: ACCOUNT,
+		creator: { id: 'workflow' },
+		announcedIds: [],
+		files: [],
+		failedIds: [],
+	},
 	...fields,
 });

@@ -61,7 +61,7 @@ function kindOf(requests: ItemRequest[]): MediaKind {
 function namesOf(itemRequest: ItemRequest): string[] {
 	if ('taskId' in itemRequest) return [itemRequest.taskId];
 	if (!('request' in itemRequest)) return [];
-	const { files, announcedIds, failedIds = [] } = itemRequest.request;
+	const { files, announcedIds, failedIds } = itemRequest.request;
 	const names = new Set([...files.map(({ id, fileUrl }) => id ?? fileUrl), ...announcedIds]);
 	return [...names].filter((name) => !failedIds.includes(name) && !/^data:/.test(name));
 }

@@ -168,7 +168,7 @@ export class GenerationCall {
 	/** Shows hints about the files that were requested but are not among `files`. */
 	private hintAtMissingFiles(files: GeneratedFile[]): void {
 		const { orderedCount } = this;
-		const { announcedIds, failedIds = [], reason } = this.request;
+		const { announcedIds, failedIds, reason } = this.request;
 		const { report } = this.item;
 		const arrivedIds = files.map(({ id }) => id);
 		const missingIds = announcedIds.filter((id) => !arrivedIds.includes(id));

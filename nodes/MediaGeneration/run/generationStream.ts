@@ -81,7 +81,7 @@ export async function requestStream(
 		.generate(order.generation, apiCall, readStream)
 		.catch((error: unknown) => {
 			if (!mayHaveStarted(error)) throw error;
-			return { files: [], interruptionReason: 'the service did not respond' };
+			return { files: [], failedIds: [], interruptionReason: 'the service did not respond' };
 		})
 		.finally(() => {
 			close();

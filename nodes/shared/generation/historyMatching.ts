@@ -5,20 +5,6 @@ import { identifiersOf } from '../parsing/responses';
 import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
 import { identifiersOfRequest, type MediaRequest } from './requestLedger';
 
-/** Which history entries belong to a request. */
-export interface HistoryMatch {
-	/**
-	 * The entries that belong to the request: first those that an id or a URL identifies, then those that were matched
-	 * by prompt.
-	 */
-	matched: HistoryEntry[];
-	/**
-	 * If nothing matches, or only entries that have failed: the entries that may belong to this request, but also to
-	 * another one, newest first. An entry without a time may belong to any request. Otherwise empty.
-	 */
-	candidates: HistoryEntry[];
-}
-
 /** How long after the search for its result a generation may still finish, in ms. */
 export const LATE_RESULT_MS = 20 * 60 * 1000;
 /**
@@ -56,7 +42,8 @@ export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaReque
 	isCompetingWith(request)(other) || mayOwnUnrecognizedEntry(request)(other);
 
 /**
- * Finds the history entries of a request.
+ * Returns the history entries of a request: first those that an id or a URL identifies, then those that are matched by
+ * prompt.
  *
  * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
  * - Another entry with exactly the request's prompt matches only if there is no doubt: no request with other content, or
@@ -77,31 +64,23 @@ export function matchHistory(
 	requestsWithPrompt: MediaRequest[],
 	entries: HistoryEntry[],
 	ownAccountKey: string,
-): HistoryMatch {
+): HistoryEntry[] {
 	const provenEntries = entries.filter(matchesByIdentifier(request));
-	const otherRequests = requestsWithPrompt.filter((other) => other !== request);
-	const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
-	const isUnclaimed = (entry: HistoryEntry) =>
-		!provenEntries.includes(entry) &&
-		// A failed entry may belong to a request of another process. If it counted as this request's entry, a retry
-		// would pay for this request again.
-		!entry.hasFailed &&
-		!hasAnyIdentifier(entry, identifiersOfOthers);
-	const unclaimedEntries = entries.filter(
-		(entry) => entry.prompt === request.prompt && isUnclaimed(entry),
-	);
+	const entriesWithPrompt = entries.filter(({ prompt }) => prompt === request.prompt);
+	const unclaimedEntries = entriesWithPrompt.filter(isUnclaimedBy(requestsWithPrompt));
 	/** The entries that could belong to this request. */
 	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
 
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: MediaRequest) => {
 		const ownEntries = entries.filter(matchesByIdentifier(owner));
-		const { requestedCount, announcedIds, files, failedIds = [] } = owner;
+		const { requestedCount, announcedIds, files, failedIds } = owner;
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
 		const settledCount = fileCount + failedIds.length;
 		// An error without an id may be about an announced file, but that is only known once its entry has failed.
-		const isUnknownFailed = failedIds.includes('') && !ownEntries.some((entry) => entry.hasFailed);
+		const isUnknownFailed =
+			failedIds.includes(null) && !ownEntries.some((entry) => entry.hasFailed);
 		const announcedCount = announcedIds.length + (isUnknownFailed ? 1 : 0);
 		return requestedCount - Math.max(countFiles(ownEntries), announcedCount, settledCount);
 	};
@@ -143,19 +122,33 @@ export function matchHistory(
 		request.withImages || claimableEntries.length > claimants.length
 			? []
 			: claimableEntries.filter(isUnambiguous);
-	const matched = [
-		...provenEntries,
-		...new Set(allottedEntries.filter((entry) => possibleEntries.includes(entry))),
-	];
-	return {
-		matched,
-		// They are looked for only once they are needed, because it takes long to compare texts without their punctuation.
-		get candidates() {
-			if (matched.some((entry) => !entry.hasFailed)) return [];
-			const candidates = entries.filter(isCandidateFor(request)).filter(isUnclaimed);
-			return candidates.filter(({ prompt }) => isSameText(prompt, request.prompt)).reverse();
-		},
-	};
+	const matched = allottedEntries.filter((entry) => possibleEntries.includes(entry));
+	return [...provenEntries, ...new Set(matched)];
+}
+
+/**
+ * Returns the entries that may belong to `request`, but also to another request, newest first. An entry without a time
+ * may belong to any request. `requests` are all that may have claimed one of them, `request` included.
+ */
+export const candidatesFor = (
+	request: MediaRequest,
+	requests: MediaRequest[],
+	entries: HistoryEntry[],
+): HistoryEntry[] =>
+	entries
+		.filter(isCandidateFor(request))
+		.filter(isUnclaimedBy(requests))
+		.filter(({ prompt }) => isSameText(prompt, request.prompt))
+		.reverse();
+
+/**
+ * Returns a predicate for history entries. It is false for an entry that an id or a URL identifies as that of one of
+ * `requests`, and for a failed entry, which may belong to a request of another process: if it counted as the entry of a
+ * request here, a retry would pay for this request again.
+ */
+function isUnclaimedBy(requests: MediaRequest[]): (entry: HistoryEntry) => boolean {
+	const identifiers = new Set(requests.flatMap(identifiersOfRequest));
+	return (entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiers);
 }
 
 /**

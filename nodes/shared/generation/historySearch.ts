@@ -7,16 +7,16 @@ import { MAX_FILES } from '../limits';
 import { asText, asWebUrl, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
-import { hasAnyIdentifier, type HistoryEntry } from './historyEntries';
+import type { HistoryEntry } from './historyEntries';
 import {
+	candidatesFor,
 	mayShareEntriesWith,
 	matchesByIdentifier,
 	matchHistory,
-	type HistoryMatch,
 	earliestEntryTime,
 } from './historyMatching';
 import { readHistorySince } from './historyReader';
-import { allRequests, identifiersOfRequest, ledgerOf, type MediaRequest } from './requestLedger';
+import { allRequests, ledgerOf, type MediaRequest } from './requestLedger';
 
 /** The usual pause between two reads of the history, in ms. */
 const SEARCH_INTERVAL_MS = 10_000;
@@ -41,8 +41,12 @@ export async function findInHistory(
 	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
-	/** What the last read of the history has found, which still counts while the history can't be read. */
-	let match: HistoryMatch = { matched: [], candidates: [] };
+	/** The last read of the history: the requests that may own its entries, and the entries unless one has matched. */
+	let lastRead: { requests: MediaRequest[]; entries: HistoryEntry[] } = {
+		requests: [],
+		entries: [],
+	};
+	const ledger = ledgerOf(api.credential);
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
 		await pollUntil({
@@ -59,17 +63,11 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		const otherRequests = ledgerOf(api.credential)
-			.all()
-			.filter(({ key, kind }) => key !== request.key && kind !== 'speech');
-		const identifiersOfOthers = new Set(otherRequests.flatMap(identifiersOfRequest));
-		const unclaimedEntries = match.candidates.filter(
-			(entry) => !hasAnyIdentifier(entry, identifiersOfOthers),
-		);
-		const candidates = unclaimedEntries.map(({ id, files, record }) => ({
+		const requests = [...lastRead.requests, ...ledger.generations()];
+		const candidates = candidatesFor(request, requests, lastRead.entries).map((entry) => ({
 			// A data: URL contains the whole file, so it is not shown.
-			id: id ?? asWebUrl(files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
-			createdAt: asText(record.created_at),
+			id: entry.id ?? asWebUrl(entry.files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
+			createdAt: asText(entry.record.created_at),
 		}));
 		// `streamFailure` may be about one of several videos. The others may be among the candidates, or there was no
 		// time to find them.
@@ -90,7 +88,6 @@ export async function findInHistory(
 		msUntilDeadline: number,
 	): Promise<ReadResult<GeneratedFile[]>> {
 		const isLastSearch = Math.min(remainingSearchMs(), msUntilDeadline) < SEARCH_INTERVAL_MS;
-		const ledger = ledgerOf(api.credential);
 		ledger.add(request);
 		const requestsWithPrompt = ledger.findByPrompt(request);
 		const relevantRequests = [request, ...requestsWithPrompt.filter(mayShareEntriesWith(request))];
@@ -107,11 +104,13 @@ export async function findInHistory(
 		);
 		const { accountKey } = api.credential;
 		const others = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
-		match = matchHistory(request, [...requestsWithPrompt, ...others], entries, accountKey);
-		const failedEntries = match.matched.filter((entry) => entry.hasFailed);
-		const furtherFiles = furtherFilesOf(match.matched, receivedFiles);
+		const requests = [...requestsWithPrompt, ...others];
+		const matched = matchHistory(request, requests, entries, accountKey);
+		const failedEntries = matched.filter((entry) => entry.hasFailed);
+		lastRead = { requests, entries: failedEntries.length < matched.length ? [] : entries };
+		const furtherFiles = furtherFilesOf(matched, receivedFiles);
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
-		const failedCount = Math.max(failedEntries.length, request.failedIds?.length ?? 0);
+		const failedCount = Math.max(failedEntries.length, request.failedIds.length);
 		if (foundFiles.length + failedCount >= requestedCount) {
 			if (foundFiles.length > 0) return { done: true, value: foundFiles };
 			const { facts } = failureOfAnswer(api.credential.redact.value(failedEntries[0]!.record));

@@ -61,8 +61,8 @@ export interface MediaRequest {
 	files: GeneratedFile[];
 	/** Why the missing files have failed, in the service's words. */
 	reason?: string;
-	/** The ids of the files that have failed; '' for one whose id is unknown. */
-	failedIds?: string[];
+	/** The ids of the files that have failed; null for one whose id is unknown. */
+	failedIds: Array<string | null>;
 	/**
 	 * Until when the history is searched for missing files, in ms since 1970; undefined while the stream is open. For
 	 * speech: when the create call failed; undefined if it has not failed.
@@ -111,14 +111,15 @@ export class RequestLedger {
 	/** Returns all requests, in the order in which they were added. */
 	all = (): MediaRequest[] => [...this.byKey.values()];
 
+	/** Returns all requests for generations, in the order in which they were added. */
+	generations = (): MediaRequest[] => this.all().filter(({ kind }) => kind !== 'speech');
+
 	/**
 	 * Returns all requests for generations with the prompt of `request`, itself included, in the order in which they were
 	 * sent.
 	 */
 	findByPrompt({ prompt }: MediaRequest): MediaRequest[] {
-		const requestsWithPrompt = this.all().filter(
-			(other) => other.kind !== 'speech' && other.prompt === prompt,
-		);
+		const requestsWithPrompt = this.generations().filter((other) => other.prompt === prompt);
 		// All processes that know the same requests must sort them in the same way, or two of them could take the same
 		// entry.
 		return requestsWithPrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
@@ -127,8 +128,8 @@ export class RequestLedger {
 
 /** Makes the record of a request that is about to be sent, with a new key. */
 export const newRequest = (
-	request: Omit<MediaRequest, 'key' | 'announcedIds' | 'files'>,
-): MediaRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [] });
+	request: Omit<MediaRequest, 'key' | 'announcedIds' | 'files' | 'failedIds'>,
+): MediaRequest => ({ ...request, key: randomUUID(), announcedIds: [], files: [], failedIds: [] });
 
 /**
  * Returns when the search in the history for a request ends, in ms since 1970: the request's `searchUntil` if it is

@@ -30,8 +30,8 @@ export interface StreamResult {
 	interruptionReason?: string;
 	/** Why files have failed, in the service's words. */
 	reason?: string;
-	/** The ids of the files that have failed; '' for one whose id is unknown. */
-	failedIds?: string[];
+	/** The ids of the files that have failed; null for one whose id is unknown. */
+	failedIds: Array<string | null>;
 	/** True if the service sent an empty list as the result, so that it has probably generated nothing. */
 	isEmpty?: boolean;
 	/** The Failure to report if there is no file in the history either. */
@@ -95,8 +95,8 @@ export class GenerationEvents {
 	private lastListLength = 0;
 	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
 	private hasIdsBesideFiles = false;
-	/** The failures that were reported and not taken back, by the id of the file; '' for those without an id. */
-	private readonly failures = new Map<string, Failure>();
+	/** The failures that were reported and not taken back, by the id of the file; null for those without an id. */
+	private readonly failures = new Map<string | null, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The data of the last event. */
@@ -261,7 +261,7 @@ export class GenerationEvents {
 		const listed = this.listIn(error);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailedGeneration) : error);
-		if (facts.reason || !this.failures.has(id ?? '')) this.failures.set(id ?? '', failure);
+		if (facts.reason || !this.failures.has(id ?? null)) this.failures.set(id ?? null, failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id !== undefined && !this.outcome) this.onProgress('failed', id);
@@ -274,7 +274,7 @@ export class GenerationEvents {
 
 	/** The ids of the files that have failed. */
 	private get failedIds(): string[] {
-		return [...this.failures.keys()].filter((id) => id !== '');
+		return [...this.failures.keys()].filter((id) => id !== null);
 	}
 
 	/** The last failure that has a reason; if none has one, the first failure. */
@@ -303,7 +303,7 @@ export class GenerationEvents {
 		// Otherwise the announced id may be that of the whole job.
 		const areIdsOfFiles =
 			this.hasIdsBesideFiles || files.some(({ id = '' }) => idsInProgress.has(id));
-		const hasNoList = !this.failures.has('') && this.lastListLength < files.length;
+		const hasNoList = !this.failures.has(null) && this.lastListLength < files.length;
 		return hasNoList || (areIdsOfFiles && this.isAnyFileInProgress);
 	}
 
@@ -321,7 +321,7 @@ export class GenerationEvents {
 		const result = {
 			files,
 			reason: reportedFailure?.facts.reason,
-			failedIds: failedIds.length > 0 ? failedIds : isFailureFinal ? [''] : undefined,
+			failedIds: failedIds.length === 0 && isFailureFinal ? [null] : failedIds,
 		};
 		// The files that have arrived are charged, so they are the result even if other files have failed.
 		if (files.length > 0)
