@@ -109,9 +109,16 @@ export class NodeParameters {
 	 * Returns the number in a field, which may be one of the options or a separate parameter. Throws a Failure if it is
 	 * outside the field's range.
 	 */
-	number(field: NumberField): number {
-		const { name, default: byDefault } = field;
-		return requireNumber(this.options[name] ?? this.readRaw(name, byDefault), field);
+	number({ name, displayName, typeOptions, default: byDefault }: NumberField): number {
+		const value = this.options[name] ?? this.readRaw(name, byDefault);
+		const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
+		const isWhole = numberPrecision === 0;
+		// It may be a text, such as "3".
+		const number = asNumber(value) ?? NaN;
+		if (number >= min && number <= max && (!isWhole || number % 1 === 0)) return number;
+		const kind = isWhole ? 'a whole number' : 'a number';
+		const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
+		throw invalidInput(displayName, `must be ${kind} ${range}`, undefined, shownValue(value));
 	}
 
 	/** Does what `number` does, for a duration in seconds. Returns ms. */
@@ -198,17 +205,4 @@ function requireText(value: unknown, displayName: string): string {
 	if (typeof value !== 'string')
 		throw invalidInput(displayName, 'must be text', undefined, shownValue(value));
 	return value;
-}
-
-/** Returns a number, or a text such as "3" as one. Throws a Failure if the field does not allow it. */
-function requireNumber(value: unknown, { displayName, typeOptions }: NumberField): number {
-	const { minValue: min, maxValue: max = Infinity, numberPrecision } = typeOptions;
-	const isWhole = numberPrecision === 0;
-	const number = asNumber(value);
-	if (number !== undefined && number >= min && number <= max && (!isWhole || number % 1 === 0)) {
-		return number;
-	}
-	const kind = isWhole ? 'a whole number' : 'a number';
-	const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`;
-	throw invalidInput(displayName, `must be ${kind} ${range}`, undefined, shownValue(value));
 }

@@ -1,9 +1,4 @@
-import type {
-	IBinaryData,
-	IBinaryKeyData,
-	INodeExecutionData,
-	INodeProperties,
-} from 'n8n-workflow';
+import type { IBinaryData, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { whenAborted } from '../../../shared/async/deadline';
 import { invalidInput, throwWithFacts, toFailure } from '../../../shared/failure';
@@ -210,8 +205,8 @@ export function binaryOf(
 	{ file, subtitles }: Pick<SpeechResult, 'file' | 'subtitles'>,
 ): INodeExecutionData['binary'] {
 	if (!file && !subtitles) return undefined;
-	const binary: IBinaryKeyData = {};
-	if (file) binary[fileField] = file;
-	if (subtitles) binary[SUBTITLES_BINARY_FIELD] = subtitles;
-	return binary;
+	return {
+		...(file && { [fileField]: file }),
+		...(subtitles && { [SUBTITLES_BINARY_FIELD]: subtitles }),
+	};
 }

@@ -114,40 +114,34 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 			WORD_END.test(text)
 		);
 	};
-	const spaces = [...text.matchAll(SPACE)].map(({ index: position, 0: whiteSpace }) => {
-		const lineBreaks = whiteSpace.split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
-		const isSentence = sentenceEnds.has(position);
-		return {
-			position,
-			lineBreaks,
-			isSentence,
-			isParagraph: lineBreaks > 1 || (lineBreaks === 1 && isSentence),
-		};
-	});
-	const placesWithoutSpace = [...sentenceEnds]
-		.filter((position) => !isSpace(text, position) && mayEndWord(position))
-		.map((position) => ({ position, lineBreaks: 0, isSentence: true, isParagraph: false }));
+	const ends = [...sentenceEnds].filter((end) => !isSpace(text, end) && mayEndWord(end));
+	const spaces = [...text.matchAll(SPACE)].map(({ index }) => index);
 	// The places between words where the text may be cut, the last one first.
-	const places = [...spaces, ...placesWithoutSpace]
-		.filter(({ position }) => position > 0 && position <= maxLength)
-		.sort((a, b) => b.position - a.position);
+	const places = [...spaces, ...ends]
+		.filter((position) => position > 0 && position <= maxLength)
+		.sort((a, b) => b - a);
+	const lineBreaksAt = (position: number) =>
+		text.slice(position, spaceEnd(text, position)).split(/\r\n|[\n\r\u2028\u2029]/).length - 1;
+	const isSentenceEnd = (position: number) => sentenceEnds.has(position);
+	const isParagraphEnd = (position: number) =>
+		lineBreaksAt(position) > (isSentenceEnd(position) ? 0 : 1);
 	// What makes a place good for a cut, the best condition first.
-	const preferences: Array<(place: (typeof places)[number]) => boolean> = [
-		({ position, isParagraph }) => isParagraph && position >= (maxLength * 2) / 3,
-		({ isParagraph, isSentence }) => isParagraph || isSentence,
-		({ lineBreaks }) => lineBreaks > 0,
-		({ position }) => !endsInAbbreviation(text, position),
+	const preferences: Array<(position: number) => boolean> = [
+		(position) => isParagraphEnd(position) && position >= (maxLength * 2) / 3,
+		(position) => isParagraphEnd(position) || isSentenceEnd(position),
+		(position) => lineBreaksAt(position) > 0,
+		(position) => !endsInAbbreviation(text, position),
 	];
-	const latePlaces = places.filter(({ position }) => position >= maxLength / 3);
+	const latePlaces = places.filter((position) => position >= maxLength / 3);
 	for (const isPreferred of preferences) {
 		const place = latePlaces.find(isPreferred);
-		if (place) return place.position;
+		if (place !== undefined) return place;
 	}
 	const wordSegments = wordSegmenter.segment(text);
 	const isWordEnd = (position: number) =>
 		mayEndWord(position) && wordSegments.containing(position)!.index === position;
 	for (let position = maxLength; position > 0; position--) if (isWordEnd(position)) return position;
-	return places[0]?.position;
+	return places[0];
 }
 
 /** Returns the positions where sentences end, before the white space that follows them, in ascending order. */
