@@ -36,6 +36,13 @@ test.each([
 	['speech', speech, { errors: [{ title: 'Refused', detail: 'You have no credits left' }] }],
 	['video', video, { ok: false, message: 'You have no credits left' }],
 	['video', video, { data: null, errors: [{ message: 'You have no credits left' }] }],
+	[
+		'speech',
+		speech,
+		{ task_id: '', base_resp: { status_code: 1008, status_msg: 'no credits left' } },
+	],
+	['speech', speech, { ErrCode: 500090, ErrMsg: 'Insufficient balance', Resp: null }],
+	['video', video, { code: 1102, message: 'Resource pack depleted', request_id: 'r' }],
 ])('status 200 with a refusal of %s charges nothing, and nobody waits: %#', async (_, of, body) => {
 	fakeTime();
 	onCreate(answer(200, body));
@@ -54,6 +61,8 @@ describe('a refusal in other words', () => {
 			answer(529, { error: { type: 'overloaded_error' } }),
 		],
 		['400', speech, answer(400, { error: SLOWER })],
+		['200', speech, answer(200, { code: 1303, message: 'parallel task over limit' })],
+		['200 to a video', video, answer(200, { code: 1303, message: 'parallel task over limit' })],
 		['an error event', video, stream('error', { code: 'RESOURCE_EXHAUSTED' })],
 		['an error event of bare words', image, stream('error', SLOWER)],
 	])('loses no row: %s', async (_, of, refusal) => {

@@ -9,7 +9,7 @@ import {
 } from '../../nodes/shared/parsing/errors';
 import { Failure } from '../../nodes/shared/failure';
 import { redactor } from '../../nodes/shared/parsing/redaction';
-import { readSuccessRecord } from '../../nodes/shared/parsing/responses';
+import { readCreatedTaskId, readSuccessRecord } from '../../nodes/shared/parsing/responses';
 import { valueOrFailure } from '../fuzz/check';
 
 /* What a refusal means, in every shape in which deployments say it. The plainest: docs/faults.md. */
@@ -33,6 +33,9 @@ const read = {
 	'error beside a status': (status: string) =>
 		isFailedGeneration({ status, error: 'The model crashed' }),
 	'answer with a 200': (body: string) => (answerOf(body) as { kind?: string }).kind,
+	'created with a 200': (body: string) =>
+		(valueOrFailure(() => parseResponseBody(body, redactor(''), readCreatedTaskId)) as Failure)
+			.kind,
 	'Retry-After': (header: string) => readRetryAfter({ 'retry-after': header, date: NOW }),
 	'Retry-After alone': (header: string) => readRetryAfter({ 'retry-after': header }),
 	'overload, told by a task': (text: string) =>
@@ -163,6 +166,27 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'rejected', ['{"code":429,"data":{"id":7}}']],
 	['answer with a 200', 'unavailable', ['{"error":"Bad Gateway"}']],
 	['answer with a 200', 'foreignServer', [PAGE, '', '{"a":']],
+	// An answer that has no result says why in words alone.
+	[
+		'created with a 200',
+		'outOfCredit',
+		['{"task_id":"","base_resp":{"status_msg":"insufficient balance"}}'],
+	],
+	['created with a 200', 'outOfCredit', ['{"code":1101,"message":"Account in arrears"}']],
+	['created with a 200', 'tokenRefused', ['{"code":1004,"message":"Authorization has expired"}']],
+	[
+		'created with a 200',
+		'rateLimited',
+		['{"ErrCode":500044,"ErrMsg":"Reached the limit for concurrent generations"}'],
+	],
+	['created with a 200', 'rejected', ['{"ErrCode":500054,"ErrMsg":"Content moderation failed"}']],
+	[
+		'created with a 200',
+		'unavailable',
+		['{"code":5001,"message":"Server temporarily unavailable"}'],
+	],
+	['created with a 200', 'foreignServer', ['{"code":0,"message":"success"}', '[]']],
+	['created with a 200', 'foreignServer', ['{"status":"queued","message":"High demand"}']],
 	['Retry-After', 2000, ['2', 2 as never]],
 	['Retry-After', 500, ['0.5']],
 	['Retry-After', 0, ['0']],

@@ -155,6 +155,13 @@ export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
 /**
+ * True if an answer that has no result tells in known words why, although it reports no error as services usually do:
+ * `{ code: 1303, message: "parallel task over limit" }`.
+ */
+export const tellsWhyNoResult = (answer: unknown): boolean =>
+	isRecord(answer) && !seemsInProgress(answer.status) && meaningOf(answer) !== undefined;
+
+/**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
  * be that of an attempt which the service repeats.
  */
@@ -218,7 +225,8 @@ export function parseResponseBody<T>(
 	const raw = parseJson(body);
 	const result = read(raw);
 	if (result !== undefined) return result;
-	if (!isErrorAnswer(raw)) throw new Failure('foreignServer', { transient: true });
+	if (!isErrorAnswer(raw) && !tellsWhyNoResult(raw))
+		throw new Failure('foreignServer', { transient: true });
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again as after `rateLimited`.

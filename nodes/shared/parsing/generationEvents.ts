@@ -10,6 +10,7 @@ import {
 	isFailedGeneration,
 	isThrottledAnswer,
 	statesFinalReason,
+	tellsWhyNoResult,
 } from './errors';
 import { ListedFiles } from './listedFiles';
 import {
@@ -181,10 +182,12 @@ export class GenerationEvents {
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		const { kind, facts } = failureOfReport(this.context.redact.value(value));
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
+		const isRefusal = !isOfGeneration && tellsWhyNoResult(value);
 		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else if (kind === 'unavailable' && isErrorAnswer(value) && !isOfGeneration)
+		else if (kind === 'unavailable' && !isOfGeneration && (isRefusal || isErrorAnswer(value)))
 			this.setOutcome('', new Failure('unavailable', { ...facts, mayBeCharged: true }));
+		else if (isRefusal) this.readError(value);
 		else this.readResult(value, 'the response contained no file');
 	}
 
