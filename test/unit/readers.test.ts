@@ -138,6 +138,18 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
+	[
+		'end that a task seems to say',
+		'error',
+		[{ status: 'Task not found' }, { status: 'NOT_FOUND' }],
+	],
+	['end that a task seems to say', 'error', [{ status: 'CALLBACK_EXCEPTION' }]],
+	['end that a task seems to say', 'error', [{ status: 'deleted' }, { status: 'Stopped' }]],
+	[
+		'end that a task seems to say',
+		undefined,
+		['THROTTLED', 'NOT_START', 'unknown', 'dreaming', 'TEXT_SUCCESS'].map((status) => ({ status })),
+	],
 	['end that a task seems to say', 'error', ['rejected', 'Timeout'].map(asStatus)],
 	// A word for a check may be about one that still runs, and not each word with these letters means a failure.
 	[
