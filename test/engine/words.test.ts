@@ -52,6 +52,15 @@ test.each([
 	expect(seconds).toBeLessThan(5);
 });
 
+test('a 200 with unknown words shows them, because they may be about the request', async () => {
+	onCreate(answer(200, { base_resp: { status_code: 2013, status_msg: 'glyph format error' } }));
+	const { error, error_kind } = await failedItem(speech('A'));
+	expect([error, error_kind]).toEqual([
+		expect.stringContaining('glyph format error'),
+		'indeterminate',
+	]);
+});
+
 describe('a refusal in other words', () => {
 	test.each<[string, (text: string) => IDataObject, FaultAction]>([
 		['503 with JSON that says overloaded', speech, answer(503, OVERLOADED)],

@@ -198,8 +198,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 		message: `${facts.host ?? 'The service'} did not respond`,
 		description: mayHaveCharged(facts) ? '' : 'Try again in a moment.',
 	}),
-	foreignServer: ({ status }) => ({
-		message: `The response does not come from a media generation service${statusSuffix(status)}`,
+	foreignServer: (facts) => ({
+		message: `The response does not come from a media generation service${statusSuffix(facts.status)}${reasonSuffix(facts)}`,
 		description: WRONG_BASE_URL,
 	}),
 	redirected: ({ host }) => ({

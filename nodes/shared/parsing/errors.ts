@@ -225,8 +225,12 @@ export function parseResponseBody<T>(
 	const raw = parseJson(body);
 	const result = read(raw);
 	if (result !== undefined) return result;
-	if (!isErrorAnswer(raw) && !tellsWhyNoResult(raw))
-		throw new Failure('foreignServer', { transient: true });
+	if (!isErrorAnswer(raw) && !tellsWhyNoResult(raw)) {
+		const reason = isRecord(raw)
+			? readReason(redact.value({ ...raw, status: undefined }))
+			: undefined;
+		throw new Failure('foreignServer', { transient: true, reason });
+	}
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { meaning, reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so the call must not be sent again as after `rateLimited`.
