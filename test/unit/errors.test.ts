@@ -170,7 +170,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	[
 		'created with a 200',
 		'outOfCredit',
-		['{"task_id":"","base_resp":{"status_msg":"insufficient balance"}}'],
+		['{"task_id":"","base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}'],
 	],
 	['created with a 200', 'outOfCredit', ['{"code":1101,"message":"Account in arrears"}']],
 	['created with a 200', 'tokenRefused', ['{"code":1004,"message":"Authorization has expired"}']],
@@ -186,7 +186,20 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 		['{"code":5001,"message":"Server temporarily unavailable"}'],
 	],
 	['created with a 200', 'foreignServer', ['{"code":0,"message":"success"}', '[]']],
+	// Words without a code for a failure may be about a generation that has begun, so nothing is sent again.
 	['created with a 200', 'foreignServer', ['{"status":"queued","message":"High demand"}']],
+	['created with a 200', 'foreignServer', ['{"message":"High demand, your video is being made"}']],
+	['created with a 200', 'foreignServer', ['{"code":0,"msg":"任务已提交，排队中"}']],
+	[
+		'created with a 200',
+		'foreignServer',
+		['{"code":"200000","msg":"The queue is busy, please wait"}'],
+	],
+	[
+		'created with a 200',
+		'foreignServer',
+		['{"code":"SUCCESS","msg":"Too many requests before yours"}'],
+	],
 	['Retry-After', 2000, ['2', 2 as never]],
 	['Retry-After', 500, ['0.5']],
 	['Retry-After', 0, ['0']],

@@ -154,12 +154,20 @@ export const seemsInProgress = (status: unknown): boolean =>
 export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
+/** Finds a code that is not one of the usual ones for success, such as 0, 200 or 10000. */
+const FAILURE_CODE =
+	/"(?:err(?:or)?_?|status_?|ret_?)?code":"?(?![012]0*\b|2\d\d\b|ok\b|success)\w/i;
+
 /**
- * True if an answer that has no result tells in known words why, although it reports no error as services usually do:
- * `{ code: 1303, message: "parallel task over limit" }`.
+ * True if an answer that has no result tells in known words why, and has a code for it, although it reports no error as
+ * services usually do: `{ code: 1303, message: "parallel task over limit" }`. Words alone may be about a generation that
+ * has begun: “High demand, your video is in the queue”.
  */
 export const tellsWhyNoResult = (answer: unknown): boolean =>
-	isRecord(answer) && !seemsInProgress(answer.status) && meaningOf(answer) !== undefined;
+	isRecord(answer) &&
+	!seemsInProgress(answer.status) &&
+	FAILURE_CODE.test(JSON.stringify(answer)) &&
+	meaningOf(answer) !== undefined;
 
 /**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
