@@ -1,7 +1,9 @@
+import { sleep } from 'n8n-workflow';
 import { bad, good, out } from './seen';
 import { ALWAYS, answer, onCreate, onFile, posts, requests, taskOf } from './service';
 import {
 	account,
+	begin,
 	CONTINUE,
 	EACH,
 	history,
@@ -99,6 +101,27 @@ test('an account that is told to wait does not hold up the others', async () => 
 	const errors = out(await running).map(({ json }) => Boolean(json.error));
 	expect(errors).toEqual([...Array(20).fill(true), ...Array(20).fill(false)]);
 }, 30_000);
+
+test('images that wait for memory leave the place of their account to speech', async () => {
+	await start({ token: ada, otherTokens: [bob], pace: 0.02, concurrencyLimit: 1 });
+	// So the node learns the limit.
+	good(await run(speech(EACH), rows([ada, 'One'], [ada, 'Two'])));
+	onCreate({ hang: true }, { ...ALWAYS, body: 'Bob' });
+	const data = Buffer.alloc(40_000_000).fill('89504e470d0a1a0a', 0, 8, 'hex').toString('base64');
+	const binary = { image: { data, mimeType: 'image/png' } };
+	const fields = { resource: 'video', operation: 'ingredientsToVideo', download: false };
+	const subject = { ...fields, prompt: '={{ $json.t }}', binaryPropertyName: 'image', options: {} };
+	const pictureOf = async (token: string, t: string) =>
+		await begin(subject, { credential: TOKEN, input: [{ json: { token, t }, binary }] });
+	const held = await pictureOf(bob, 'Bob');
+	await sim.waitFor(() => requests('POST', '/v1/video').length === 1);
+	const waiting = await pictureOf(ada, 'Ada');
+	await sleep(500);
+	good(await run(speech(EACH, { timeout: 5 }), rows([ada, 'Three'])));
+	expect(requests('POST', '/v1/video')).toHaveLength(1);
+	held.cancel();
+	good(await waiting.finished);
+}, 20_000);
 
 test('with Concurrency 1, accounts take turns', async () => {
 	const given = rows([ada, 'A1'], [ada, 'A2'], [ada, 'A3'], [bob, 'B1'], [bob, 'B2']);

@@ -1,4 +1,5 @@
 import { requestStream } from '../../nodes/MediaGeneration/run/generationStream';
+import { Semaphore } from '../../nodes/shared/async/semaphore';
 import { GENERATIONS } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 
@@ -11,10 +12,13 @@ test.each(['stopStarting', 'abortInFlight'] as const)(
 		};
 		const { stopStarting, abortInFlight } = controllers;
 		const signals = { stopStarting: stopStarting.signal, abortInFlight: abortInFlight.signal };
-		const readImages = async () => controllers[which].abort(new Failure('canceled'));
+		const make = async () => {
+			controllers[which].abort(new Failure('canceled'));
+			return Buffer.from('{}');
+		};
 		const order = {
 			...{ generation: GENERATIONS.framesToVideo, fields: {} },
-			prepareBody: async () => readImages,
+			prepareBody: async () => ({ memory: { budget: new Semaphore(1), bytes: 1 }, make }),
 		};
 		const generate = async (_: unknown, call: { onSend(): Promise<void> }) => await call.onSend();
 		const record = { markSent: jest.fn() };

@@ -1,14 +1,15 @@
 import type { GenerationOperation } from '../../shared/contract';
+import type { BodyMemory } from '../../shared/pace/throttle';
 
 /** The create call of one item, before it is sent. */
 export interface GenerationOrder {
 	generation: GenerationOperation;
 	fields: GenerationFields;
 	/**
-	 * Exists only if images are part of the request. Downloads the images that are given by URL, and resolves with a
-	 * function that fills the body. Throws a Failure if a download fails or the images are too large.
+	 * Exists only if images are part of the request. Downloads the images that are given by URL. Throws a Failure if a
+	 * download fails or the images are too large.
 	 */
-	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<FillBody>;
+	prepareBody?(fields: GenerationFields, signal: AbortSignal): Promise<LargeBody>;
 }
 
 /** The fields of a request body, without images. */
@@ -18,12 +19,8 @@ export type GenerationFields = {
 	number_of_videos?: number;
 };
 
-/** The body of a request. It has no bytes before it is filled and after it is freed. */
-export interface RequestBody {
-	bytes?: Buffer;
-	/** Gives back the memory that was reserved for the bytes. Call it once, when they are no longer needed. */
-	release?(): void;
+/** A request body with images. `make` it right before each attempt to send, once its `memory` is taken. */
+export interface LargeBody {
+	memory: BodyMemory;
+	make(): Promise<Buffer>;
 }
-
-/** Fills the body of a request. Call it right before each attempt to send. */
-export type FillBody = (body: RequestBody, signal: AbortSignal) => Promise<unknown>;

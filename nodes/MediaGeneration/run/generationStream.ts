@@ -13,7 +13,7 @@ import { MEDIA } from '../../shared/contract';
 import { Failure, isTransient } from '../../shared/failure';
 import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
-import type { FillBody, GenerationOrder, RequestBody } from './generationOrder';
+import type { GenerationOrder } from './generationOrder';
 import type { GenerationCall } from './generationCall';
 import type { ItemContext } from './operation';
 
@@ -50,11 +50,9 @@ export async function requestStream(
 	idleTimeoutMs: number,
 ): Promise<StreamResult> {
 	const { api, concurrency } = item;
-	const fillWithJson: FillBody = async (emptyBody) =>
-		(emptyBody.bytes = Buffer.from(JSON.stringify(order.fields)));
-	const fillBody = (await order.prepareBody?.(order.fields, stopStarting)) ?? fillWithJson;
-	/** The request body. It is filled right before each attempt. */
-	const body: RequestBody = {};
+	const largeBody = await order.prepareBody?.(order.fields, stopStarting);
+	/** The request body. It is made right before each attempt. */
+	const body: { bytes?: Buffer } = {};
 	/** Is aborted to close the stream. */
 	const closeController = linkedController(abortInFlight);
 	const close = () => closeController.abort(SILENT_ABORT);
@@ -62,11 +60,12 @@ export async function requestStream(
 
 	const apiCall = {
 		body,
+		memory: largeBody?.memory,
 		stopStarting,
 		abortInFlight: closeController.signal,
 		attemptTimeoutMs: idleTimeoutMs,
 		onSend: async () => {
-			await fillBody(body, stopStarting);
+			body.bytes = (await largeBody?.make()) ?? Buffer.from(JSON.stringify(order.fields));
 			throwIfAborted(stopStarting);
 			throwIfAborted(abortInFlight);
 			call.markSent();
@@ -175,10 +174,8 @@ export async function requestStream(
 		}
 	}
 
-	/** Deletes the request body, and gives back the memory that was reserved for it. */
+	/** Deletes the bytes of the request body, so that their memory is free. */
 	function freeBody(): void {
-		body.release?.();
-		delete body.release;
 		delete body.bytes;
 	}
 

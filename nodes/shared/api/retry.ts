@@ -25,6 +25,7 @@ import {
 import {
 	throttleOf,
 	type AdmittedCall,
+	type BodyMemory,
 	type CallKind,
 	type Outcome,
 	type RunningTask,
@@ -47,6 +48,8 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	path: string;
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
+	/** The memory that a large body needs. It is taken before `onSend`, and given back as `AdmittedCall.end` says. */
+	memory?: BodyMemory;
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
 	wantsStream?: boolean;
@@ -160,7 +163,7 @@ export class RetryingClient {
 		let lastFailure: Failure | undefined;
 		for (let attempt = 0; ;) {
 			const admittedCall = await throttle
-				.admit(kind, stopStarting, startedAt)
+				.admit(kind, stopStarting, startedAt, call.memory)
 				.catch((reason: unknown) => {
 					// No attempt is in flight here, and the last failure tells the user more than a timeout does.
 					throw lastFailure ?? reason;
@@ -182,12 +185,6 @@ export class RetryingClient {
 				admittedCall.end('unknown');
 				throw error;
 			});
-			// While `onSend` waited for memory, the service may have become unavailable, or refused the token.
-			if (admittedCall.isRevoked() || (kind === 'create' && this.tokenRefusal)) {
-				call.onNotAccepted?.();
-				admittedCall.end('unknown');
-				continue;
-			}
 			const result = await this.attemptOnce(call, admittedCall, readResponse);
 			if (!(result instanceof Failure)) return result;
 			lastFailure = await this.withTokenChecked(call, result);

@@ -1,6 +1,7 @@
 import { accountOf } from '../account';
 import { abortReason, monotonicNow, sleep } from '../async/deadline';
 import { Queue } from '../async/queue';
+import type { Semaphore } from '../async/semaphore';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
 import { mentionsConcurrency } from '../parsing/errorTable';
@@ -21,6 +22,18 @@ const RANKS = {
 	poll: 2,
 };
 export type CallKind = keyof typeof RANKS;
+/** The memory for the body of a request: how many bytes of which budget. */
+export interface BodyMemory {
+	budget: Semaphore;
+	bytes: number;
+}
+/** A request that waits for its turn. */
+interface Candidate {
+	kind: CallKind;
+	memory?: BodyMemory;
+}
+/** How often a request that waits only for memory looks for it, in ms. */
+const MEMORY_RECHECK_MS = 100;
 /** The least time between two background reads, in ms. */
 const BACKGROUND_INTERVAL_MS = 125;
 /** While there is a request interval, the time between two background reads is at least this many times as long. */
@@ -59,11 +72,9 @@ export interface AdmittedCall {
 	readonly admittedAt: number;
 	/** When the caller first tried to send this call, from `monotonicNow`. */
 	readonly waitingSince: number;
-	/** Returns true if a circuit breaker has opened since `admittedAt`, so a call that is not sent yet must not go out. */
-	isRevoked(): boolean;
 	/**
 	 * Call this exactly once: with `succeeded` as soon as the service has accepted the call, or else when the call has
-	 * ended. `failure` is needed if the outcome is `throttled` or `unavailable`.
+	 * ended. `failure` is needed if the outcome is `throttled` or `unavailable`. Gives back the memory of the body.
 	 */
 	end(outcome: Outcome, failure?: Failure): void;
 }
@@ -89,6 +100,7 @@ export interface RunningTask {
  * - The request interval has passed since the last request of any kind.
  * - There is room for it in the concurrency limit.
  * - No request of a kind with a lower rank could go out now, because that one would go first.
+ * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
  * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
  * wait for nothing (see `FailFast`).
@@ -108,10 +120,14 @@ export class Throttle {
 	private readonly requestBreaker = new CircuitBreaker();
 	/** Stops create calls during an outage or overload. It starts half-open: the first create call is a probe. */
 	readonly createBreaker = new CircuitBreaker(false);
-	private readonly queue = new Queue<CallKind>(
-		(kind) => this.delayMs(kind),
-		(kind) => this.onAdmit(kind),
-		(kind) => RANKS[kind],
+	private readonly queue = new Queue<Candidate>(
+		({ kind, memory }) => {
+			const delayMs = this.delayMs(kind);
+			const isMemoryFree = !memory || memory.budget.isFree(memory.bytes);
+			return isMemoryFree ? delayMs : Math.max(delayMs, MEMORY_RECHECK_MS);
+		},
+		(candidate) => this.onAdmit(candidate),
+		({ kind }) => RANKS[kind],
 	);
 	/** When the last request was admitted, from `monotonicNow` like all times in this class. */
 	private lastAdmittedAt = 0;
@@ -125,13 +141,19 @@ export class Throttle {
 	 * Resolves once a request of this kind may go out. The caller must call `end` of the result.
 	 * Throws a Failure if `signal` aborts first, or if a quota turns out to be used up while a create call waits.
 	 *
-	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`.
+	 * `waitingSince` is when the caller first tried to send this call, from `monotonicNow`. `memory`, if given, is taken
+	 * for as long as the call is neither accepted nor ended.
 	 */
-	async admit(kind: CallKind, signal: AbortSignal, waitingSince = 0): Promise<AdmittedCall> {
+	async admit(
+		kind: CallKind,
+		signal: AbortSignal,
+		waitingSince = 0,
+		memory?: BodyMemory,
+	): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
 		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
-		const isAdmitted = await this.queue.enter(signal, kind);
-		const call = isAdmitted ? this.callOf(isCreate, waitingSince) : undefined;
+		const isAdmitted = await this.queue.enter(signal, { kind, memory }, memory ? 'memory' : kind);
+		const call = isAdmitted ? this.callOf(isCreate, waitingSince, memory) : undefined;
 		// A create call that was waiting when the quota turned out to be used up is not sent. One that comes later is sent,
 		// because only its answer tells whether the quota was refilled.
 		if (call && (!isCreate || wasQuotaExhausted || !this.failFast.isQuotaExhausted)) return call;
@@ -157,8 +179,9 @@ export class Throttle {
 		return Math.max(requestDelayMs, this.createBreaker.delayMs, limitDelayMs);
 	}
 
-	/** Records that a request of this kind is admitted now. */
-	private onAdmit(kind: CallKind): void {
+	/** Records that a request is admitted now, and takes the memory for its body. */
+	private onAdmit({ kind, memory }: Candidate): void {
+		memory?.budget.take(memory.bytes);
 		this.lastAdmittedAt = monotonicNow();
 		this.requestBreaker.onSent();
 		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
@@ -168,15 +191,16 @@ export class Throttle {
 		this.createBreaker.onSent();
 	}
 
-	private callOf(isCreate: boolean, waitingSince: number): AdmittedCall {
+	private callOf(isCreate: boolean, waitingSince: number, memory?: BodyMemory): AdmittedCall {
 		const admittedAt = monotonicNow();
 		const call: AdmittedCall = {
 			isCreate,
 			admittedAt,
 			waitingSince,
-			isRevoked: () =>
-				Math.max(this.requestBreaker.openedAt, this.createBreaker.openedAt) > admittedAt,
-			end: (outcome, failure) => this.onEnd(call, outcome, failure),
+			end: (outcome, failure) => {
+				memory?.budget.giveBack(memory.bytes);
+				this.onEnd(call, outcome, failure);
+			},
 		};
 		return call;
 	}

@@ -10,7 +10,7 @@ import {
 	readStoredFile,
 	storedFileSize,
 } from '../../../shared/n8n/storedFile';
-import type { FillBody, GenerationFields } from '../../run/generationOrder';
+import type { GenerationFields, LargeBody } from '../../run/generationOrder';
 import type { ItemContext } from '../../run/operation';
 
 /* Reads the input images of an item, and puts them into the body of a create call as base64 texts (§4.6, §4.7). */
@@ -47,9 +47,9 @@ const USE_IMAGE_REMEDY = 'Use a file that is an image, such as a PNG or JPEG';
  * Finds the input images of an item. Call it in `prepare`. Throws a Failure if the field is empty, or if a file is
  * missing, is empty, or has a MIME type that is not that of an image.
  *
- * Returns the `prepareBody` of a GenerationOrder, which downloads images that are given by URL. That function, or the
- * FillBody that it resolves with, throws a Failure if a download fails, a file is not an image, or the images are too
- * large. The body is JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
+ * Returns the `prepareBody` of a GenerationOrder, which downloads images that are given by URL. That function, or `make`
+ * of the LargeBody that it resolves with, throws a Failure if a download fails, a file is not an image, or the images are
+ * too large. The body is JSON, such as `{ "frames": ["<base64>", …], "prompt": "…" }`.
  *
  * @param imagesField the field that says where the images are, from `inputImagesField`
  * @param requestField the field of the body that has the images
@@ -74,7 +74,7 @@ export function imageBodyPreparer(
 	};
 	const images = sources.map(toImage);
 
-	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<FillBody> => {
+	return async (otherFields: GenerationFields, signal: AbortSignal): Promise<LargeBody> => {
 		const imagePromises = images.map(async (image) => await fetchImage(image, signal));
 		const storedImages = await Promise.all(imagePromises);
 		const sizePromises = storedImages.map(async ({ label, data }) => {
@@ -90,10 +90,10 @@ export function imageBodyPreparer(
 				'Use fewer or smaller images',
 			);
 		}
-		return async (body, deadline) => {
+		return {
 			// For a moment, memory holds the encoded images and a copy of them in the body.
-			body.release = await memoryBudgets().images.acquire(2 * encodedBytes, deadline);
-			body.bytes = await makeBody(storedImages, otherFields);
+			memory: { budget: memoryBudgets().images, bytes: 2 * encodedBytes },
+			make: async () => await makeBody(storedImages, otherFields),
 		};
 	};
 
