@@ -93,6 +93,23 @@ describe.each([
 	});
 });
 
+test.each([
+	['in another order', { model: 'labs_v3', text: 'Hi.' }],
+	[
+		'with one that nothing uses',
+		{ text: 'Hi.', model: 'labs_v3', reason: 'The first call failed' },
+	],
+])('a call with the same values %s collects', async (_, values) => {
+	for (const call of [mcp, agentOfOneRun()]) {
+		const fields = { ...hello(), modelId: "={{ $fromAI('model') }}" };
+		onRead(answer(400, { error: 'Not now' }));
+		const [failed] = await call(fields, { text: 'Hi.', model: 'labs_v3' });
+		const [collected] = await call(fields, values);
+		expect([collected!.error, collected!.task_id]).toEqual([undefined, failed!.task_id]);
+	}
+	expect(sim.chargedCalls).toBe(2);
+});
+
 test('an agent makes a video of the image that it has made, by its address', async () => {
 	const call = agentOfOneRun();
 	const [made] = await call(image(TEXT_OF_MODEL), { text: 'A boat' });

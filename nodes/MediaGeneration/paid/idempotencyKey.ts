@@ -63,7 +63,7 @@ export const resolvedParametersInKey = (
 ): unknown[][] =>
 	parametersInKey(Object.fromEntries(Object.keys(parameters).map((name) => [name, readRaw(name)])));
 
-/** Returns what identifies an item, without `toolCallId` and ids of files, which a retry changes. */
+/** Returns what identifies an item: its JSON and its files, without their ids, which a retry changes. */
 export function itemIdentity({ json = {}, binary }: INodeExecutionData): unknown[] {
 	const jsonFiles = filesInJson(json);
 	const _files = Object.keys(jsonFiles).length > 0 ? undefined : json._files;
@@ -72,7 +72,7 @@ export function itemIdentity({ json = {}, binary }: INodeExecutionData): unknown
 		const { fileName, mimeType, bytes, fileSize, data }: Partial<IBinaryData> = file ?? {};
 		return [field, fileName, mimeType, bytes ?? fileSize ?? data?.length];
 	});
-	return [{ ...json, _files, toolCallId: undefined }, files];
+	return [{ ...json, _files }, files];
 }
 
 /** Returns a digest of `parts`. It is made from their JSON, so it stays the same when n8n has saved and loaded them. */
@@ -98,8 +98,9 @@ export function countEqualBefore(texts: string[]): number[] {
  * index instead, a manual run would charge a row again after another row was deleted.) Call `keyFactory` once per run
  * of the node. Both functions throw n8n's error if an expression cannot be resolved.
  *
- * In a call by a model, the idempotency key depends on the account. Otherwise it depends on the id of the credential, but
- * not on the token, so a retry still collects the result after the user has corrected the token.
+ * In a call by a model, the idempotency key depends on the account, and not on the JSON of the item: a model may give
+ * the same values in another order, and others that no parameter uses. Otherwise it depends on the id of the credential,
+ * but not on the token, so a retry still collects the result after the user has corrected the token.
  */
 export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const node = context.getNode();
@@ -107,12 +108,13 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const runDigest = digestOf(runIndex, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
+	const identityOf = (item: INodeExecutionData) => itemIdentity(item).slice(isToolRun ? 1 : 0);
 	let equalItemsBefore: number[] | undefined;
 	return (index: number, accountKey: string, parameters: NodeParameters): string => {
 		// Operations that are free need no keys, so they do not read all items.
-		equalItemsBefore ??= countEqualBefore(items.map((item) => digestOf(itemIdentity(item))));
+		equalItemsBefore ??= countEqualBefore(items.map((item) => digestOf(identityOf(item))));
 		const callParameters = isToolRun ? resolvedParametersInKey(node, parameters) : [];
-		const requestDigest = digestOf(runDigest, callParameters, itemIdentity(items[index]!));
+		const requestDigest = digestOf(runDigest, callParameters, identityOf(items[index]!));
 		return `${digestOf(id ?? name, isToolRun ? accountKey : '')}/${equalItemsBefore[index]!}:${requestDigest}`;
 	};
 }
