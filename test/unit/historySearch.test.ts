@@ -216,6 +216,22 @@ test.each<[string, came: object, entry: object]>([
 	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual(['a', 'b']);
 });
 
+test('a file that came is not found again where the history has only one of two, signed anew', async () => {
+	const list = [{ ...file('job'), file_url: '/signed/anew.mp4' }];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	const came = { id: 'job', file_urls: ['/a.mp4', '/b.mp4'] };
+	const files = readGeneratedFiles(came, 'https://media.example.com');
+	const request = sent({
+		requestedCount: 3,
+		searchUntil: Date.now(),
+		announcedIds: ['job'],
+		files,
+	});
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found).toEqual(files);
+});
+
 test('none of the others is lost where the IDs of the history are those of other files', async () => {
 	const videos = [...'bacde'].map((n, index) => ({
 		id: String(index),
@@ -224,11 +240,11 @@ test('none of the others is lost where the IDs of the history are those of other
 	const list = [{ ...file('job'), file_url: undefined, videos }];
 	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
 	const files = readGeneratedFiles({ id: '0', file_url: '/v/a?n=a' }, 'https://media.example.com');
-	// The video b can't be told from the one that came, because the history lists it with that one's ID.
+	// The history lists the video b with the ID of the one that came, whose path it lists with another ID.
 	const request = sent({ requestedCount: 4, searchUntil: Date.now(), announcedIds: ['0'], files });
 	const lost = new Failure('streamLost');
 	const found = await findInHistory(api, request, lost, new AbortController().signal);
-	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual([...'acde']);
+	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual([...'abcde']);
 });
 
 test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {

@@ -142,18 +142,11 @@ function requestsOfOtherTokens(
 	);
 }
 
-/** What may tell the files of history entries apart. A URL without its query stays when the file is signed anew. */
-const FILE_IDENTITIES: Array<(file: GeneratedFile) => string | undefined> = [
-	({ id }) => id,
-	({ fileUrl }) => withoutQuery(fileUrl),
-	({ fileUrl }) => fileUrl,
-];
-
 /**
- * Returns the files of `entries` that are not among `receivedFiles`. A file whose URL was only signed anew counts as the
- * same file. All entries are looked at together, because the id of a job may identify each of them.
+ * Returns the files of `entries` that are not among `receivedFiles`. All entries are looked at together, because the id
+ * of a job may identify each of them.
  */
-function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[]) {
+function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[]): GeneratedFile[] {
 	// A received file that only an entry without a file identifies is not in the history yet.
 	const withFiles = entries.filter((entry) => entry.files.length > 0);
 	const files = withFiles.flatMap((entry) => entry.files);
@@ -161,16 +154,10 @@ function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[])
 	const received = receivedFiles.filter((file) =>
 		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
 	);
-	const identities = FILE_IDENTITIES.filter(
-		(identify) => new Set(files.map(identify)).size === files.length,
-	);
-	const otherFiles = files.filter((file) =>
-		received.every((other) => identities.every((identify) => identify(file) !== identify(other))),
-	);
-	// The path of a URL may be signed anew as well, so a received file can be among the others. Received files are
-	// assumed to come first.
-	const missingCount = files.length - received.length;
-	return otherFiles.slice(Math.max(0, otherFiles.length - missingCount));
+	const known = new Set(received.map((file) => sameFileIn(files, received, file)));
+	const others = files.filter((file) => !known.has(file));
+	// Received files that can't be told apart are among the others. They are assumed to come first.
+	return others.slice(others.length - (files.length - received.length));
 }
 
 /**
@@ -185,36 +172,36 @@ export async function findRenewedFile(
 ): Promise<GeneratedFile> {
 	const search = async (deadline: AbortSignal) => {
 		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
-		return renewedFileIn(entries, request, file) ?? file;
+		const ownEntries = entries.filter(matchesByIdentifier(request));
+		const listedFiles = ownEntries.flatMap(({ files }) => files);
+		return sameFileIn(listedFiles, request.files, file) ?? file;
 	};
 	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
 }
 
-/** Returns `file` of `request` as the history has it; undefined if it is not surely there. */
-function renewedFileIn(
-	entries: HistoryEntry[],
-	request: MediaRequest,
+/**
+ * Returns `file`, one of `ownFiles`, as the history lists it among `listedFiles`; undefined if it is not surely there.
+ * Its URL may have been signed anew.
+ */
+function sameFileIn(
+	listedFiles: GeneratedFile[],
+	ownFiles: GeneratedFile[],
 	file: GeneratedFile,
 ): GeneratedFile | undefined {
-	const knownIds = new Set(request.files.map(({ id }) => id));
-	// A file without an id is none of those that have one.
-	const mayBeSameFile = ({ id }: GeneratedFile) =>
-		id === file.id || (file.id === undefined && !knownIds.has(id));
-	const entryFiles = entries.filter(matchesByIdentifier(request)).flatMap(({ files }) => files);
-	const withSameId = entryFiles.filter(mayBeSameFile);
-	// The history may have other ids than the stream.
-	const [oldFiles, newFiles] =
-		withSameId.length > 0
-			? [request.files.filter(mayBeSameFile), withSameId]
-			: [request.files, entryFiles];
-	const newPaths = new Set(newFiles.map(pathOf));
-	const keptPaths = new Set(oldFiles.map(pathOf).filter((path) => newPaths.has(path)));
-	// Files with the same kept path can't be told apart, nor can those whose path was signed anew.
+	const listedPaths = new Set(listedFiles.map(pathOf));
+	const keptPaths = new Set(ownFiles.map(pathOf).filter((path) => listedPaths.has(path)));
+	// Files whose path was signed anew can't be told apart by it.
 	const keptPathOf = (some: GeneratedFile) => (keptPaths.has(pathOf(some)) ? pathOf(some) : '');
-	const isAlike = (other: GeneratedFile) => keptPathOf(other) === keptPathOf(file);
-	const [oldAlike, newAlike] = [oldFiles.filter(isAlike), newFiles.filter(isAlike)];
+	const hasSamePath = (other: GeneratedFile) => keptPathOf(other) === keptPathOf(file);
+	const ownIds = new Set(ownFiles.map(({ id }) => id));
+	// A file without an id is none of those that have one.
+	const hasSameId = ({ id }: GeneratedFile) =>
+		id === file.id || (file.id === undefined && !ownIds.has(id));
+	let [own, listed] = [ownFiles.filter(hasSamePath), listedFiles.filter(hasSamePath)];
+	// The history may have other ids than the stream.
+	if (listed.some(hasSameId)) [own, listed] = [own.filter(hasSameId), listed.filter(hasSameId)];
 	// If the history lacks one of them, their order does not tell which.
-	return newAlike.length < oldAlike.length ? undefined : newAlike[oldAlike.indexOf(file)];
+	return listed.length < own.length ? undefined : listed[own.indexOf(file)];
 }
 
 const pathOf = ({ fileUrl }: GeneratedFile) => withoutQuery(fileUrl);
