@@ -68,8 +68,8 @@ export function matchHistory(
 	const provenEntries = entries.filter(matchesByIdentifier(request));
 	const entriesWithPrompt = entries.filter(({ prompt }) => prompt === request.prompt);
 	const unclaimedEntries = entriesWithPrompt.filter(isUnclaimedBy(requestsWithPrompt));
-	/** The entries that could belong to this request. */
-	const possibleEntries = unclaimedEntries.filter(couldBelongTo(request));
+	const couldBeOwn = couldBelongTo(request);
+	const possibleEntries = unclaimedEntries.filter(couldBeOwn);
 
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: MediaRequest) => {
@@ -110,20 +110,16 @@ export function matchHistory(
 		.filter(({ files }) =>
 			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
 		);
-	const isUnambiguous = (entry: HistoryEntry) =>
+	const isOwn = (entry: HistoryEntry) =>
+		couldBeOwn(entry) &&
 		// The first claimant gets the first entry, and so on. An entry with files for two requests belongs to one of
 		// them, but nobody knows to which.
 		claimableEntries.every((other, index) => other !== entry || claimants[index] === request) &&
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
 		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
-	/** The claimable entries that belong to `request`. */
-	const allottedEntries =
-		request.withImages || claimableEntries.length > claimants.length
-			? []
-			: claimableEntries.filter(isUnambiguous);
-	const matched = allottedEntries.filter((entry) => possibleEntries.includes(entry));
-	return [...provenEntries, ...new Set(matched)];
+	if (request.withImages || claimableEntries.length > claimants.length) return provenEntries;
+	return [...provenEntries, ...new Set(claimableEntries.filter(isOwn))];
 }
 
 /**
