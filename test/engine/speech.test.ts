@@ -258,6 +258,21 @@ test.each([
 	expect(JSON.stringify(only(result).json)).not.toContain('base64');
 });
 
+test('of several tasks that are collected without files, one that comes in the answer is stored', async () => {
+	const bytes = await readFile('simulator/media/second.mp3');
+	const inline = `data:audio/mpeg;base64,${bytes.toString('base64')}`;
+	const url = 'https://media.example.com/2.mp3';
+	for (const [id, result] of Object.entries({ 1: inline, 2: url })) {
+		onRead(answer(200, { id, status: 'completed', result }), { path: `/v1/labs/task/${id}` });
+	}
+	const result = await run(task('wait', '1, 2', { download: false }));
+	const [one, two] = good(result);
+	expect((await result.bytes(one!.binary!.data!)).equals(bytes)).toBe(true);
+	expect([two!.json.audio_url, two!.binary]).toEqual([url, undefined]);
+	expect(JSON.stringify(good(result).map(({ json }) => json))).not.toContain('base64');
+	expect(hints(result).join()).toContain('They come out as separate items');
+});
+
 test.each([
 	['Text to Speech', () => speech('Hi.', {}, { download: false })],
 	['Get', () => ({ resource: 'speech', operation: 'get', taskId: '1', download: false })],

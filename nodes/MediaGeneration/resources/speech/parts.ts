@@ -97,10 +97,13 @@ export async function collectAsOne(
 			"Subtitles could not be joined: 'Download File' is off. To get them at no extra charge, use Speech → Collect with 'Download Subtitles' and 'Download File' on",
 		);
 	}
-	if (files.length < results.length) return [item.output(json)];
-	const joined = await joinParts(item, results, files).catch((error: unknown) => {
-		throw toDownloadFailure(error);
-	});
+	if (files.length === 0) return [item.output(json)];
+	const joined =
+		files.length < results.length
+			? { reason: "'Download File' is off, and the service sent only some of them as files" }
+			: await joinParts(item, results, files).catch((error: unknown) => {
+					throw toDownloadFailure(error);
+				});
 	if ('file' in joined) {
 		const joinedJson = { ...json, ...durationField(joined.durationMs) };
 		return [item.output(joinedJson, binaryOf(fileField, joined))];
