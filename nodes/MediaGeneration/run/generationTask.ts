@@ -8,6 +8,7 @@ import { findInHistory, findRenewedFile } from '../../shared/generation/historyS
 import type { MediaRequest } from '../../shared/generation/requestLedger';
 import { Failure, throwWithFacts } from '../../shared/failure';
 import { download } from '../../shared/http/download';
+import { isInlineFile } from '../../shared/parsing/responses';
 import {
 	concurrencyField,
 	downloadField,
@@ -134,8 +135,9 @@ export function generationTask(item: ItemContext, order: GenerationOrder): Billa
 			const otherFiles = request.files.filter((other) => other !== originalFile);
 			const otherFileUrls = otherFiles.map(({ fileUrl }) => fileUrl);
 			binary = { [fileField]: await filePromise.catch(throwWithFacts({ otherFileUrls })) };
-		} else if (isResumed) {
-			// A URL from an earlier attempt may have expired. Without a download, nothing else would replace it.
+		} else if (isResumed || isInlineFile(originalFile.fileUrl)) {
+			// A URL from an earlier attempt may have expired, and a model gets no file but a URL. Without a download, only
+			// the history can give another one.
 			await renewUrl();
 		}
 		return item.output({ ...file.raw, file_url: file.fileUrl }, binary);
