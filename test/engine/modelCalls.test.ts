@@ -2,8 +2,8 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, onCreate, onRead, posts, requests } from './service';
-import { credential, image, node, sim, speech, start } from './setup';
+import { answer, made, onCreate, onRead, posts, requests } from './service';
+import { credential, image, node, sim, speech, start, video } from './setup';
 
 /*
  * Tool calls of a model as n8n makes them, each with a context of the engine's own classes. n8n's Agents:
@@ -130,10 +130,11 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	const texts = Array.from({ length: 100 }, (_, n) => `A ${n % 50}`);
 	const calls = texts.map(async (text) => await call(fields, { text }));
 	const records = (await Promise.all(calls)).flat();
-	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(4);
+	// Each image was asked for twice at once, and both calls get it.
+	expect(records.filter(({ file_url }) => file_url !== undefined)).toHaveLength(8);
 	const refused = records.filter(({ error }) => error !== undefined);
-	expect(refused).toHaveLength(96);
-	expect(refused[95]!.error).toContain("'Max Paid Requests' is 4");
+	expect(refused).toHaveLength(92);
+	expect(refused[91]!.error).toContain("'Max Paid Requests' is 4");
 	expect(sim.chargedCalls).toBe(4);
 });
 
@@ -142,6 +143,15 @@ test('a model gets no file that the service sends in its answer, not even as tex
 	expect(await mcp(hello(), { text: 'Hi.' })).toEqual([
 		{ task_id: expect.any(String), id: '1', status: 'completed' },
 	]);
+});
+
+test('a model gets the address that the history has, if the service sends the video itself', async () => {
+	const file_url = 'data:video/mp4;base64,AAAAGGZ0eXBtcDQy';
+	const completion = JSON.stringify([{ id: 'v1', prompt: 'A', status: 'completed', file_url }]);
+	onCreate({ sse: [`event: video_generation_complete\ndata: ${completion}\n\n`, 'END'] });
+	sim.history.push(made('v1', { prompt: 'A' }));
+	const [one] = await mcp(video(TEXT_OF_MODEL), { text: 'A' });
+	expect(one).toMatchObject({ id: 'v1', file_url: `${sim.fileOrigin}/files/video/v1.mp4` });
 });
 
 describe('the same call, repeated while the first one is under way', () => {
@@ -168,6 +178,18 @@ describe('the same call, repeated while the first one is under way', () => {
 		expect(one!.error).toBeUndefined();
 		expect(two!.file_url).toBe(one!.file_url);
 		expect(sim.chargedCalls).toBe(1);
+	});
+
+	test('needs no paid request of its own, even in the same moment', async () => {
+		const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 2 });
+		const call = agentOfOneRun();
+		const calls = ['A', 'A', 'B', 'A'].map(async (text) => await call(fields, { text }));
+		const [one, two, other, three] = (await Promise.all(calls)).flat();
+		expect(other!.prompt).toBe('B');
+		expect([two!.file_url, three!.file_url]).toEqual([one!.file_url, one!.file_url]);
+		const [refused] = await call(fields, { text: 'C' });
+		expect(refused!.error).toContain('needs 3 paid requests (2 already sent)');
+		expect(sim.chargedCalls).toBe(2);
 	});
 
 	test('fails as the first one does', async () => {

@@ -17,12 +17,14 @@ function journalOf(store: IDataObject, executionId: string | undefined): Journal
 }
 
 /** A run that plans so many requests, sends some and has some refused; true when it may begin. */
+const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ sharedKey: `${n}` }));
+
 function run(
 	store: IDataObject,
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
 ): boolean {
 	const journal = journalOf(store, executionId);
-	if (journal.reserve(planned, limit)) return false;
+	if (journal.reserve(calls(planned), limit)) return false;
 	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
 	const item = { index: 0, credential, parameters: {} as NodeParameters };
 	const [entry] = journal.entriesFor(item, ['']);
@@ -44,13 +46,13 @@ test('"Retry execution" counts anew', () => {
 });
 
 test('calls of a model outside of an execution count each by itself', () => {
-	const reserve = () => journalOf({}, undefined).reserve(5, 5);
+	const reserve = () => journalOf({}, undefined).reserve(calls(5), 5);
 	expect([reserve(), reserve()]).toEqual([undefined, undefined]);
 });
 
 test('fewer rows help only where nothing was sent before', () => {
 	const store = {};
-	const remedy = () => journalOf(store, '1').reserve(6, 5)?.facts.fieldRemedy;
+	const remedy = () => journalOf(store, '1').reserve(calls(6), 5)?.facts.fieldRemedy;
 	expect(remedy()).toBeUndefined();
 	expect(run(store)).toBe(true);
 	expect(remedy()).toBe('Raise the limit');

@@ -10,6 +10,7 @@ import { keyFactory } from './idempotencyKey';
 import {
 	inFlightCalls,
 	lineageOf,
+	reservedCalls,
 	storeFor,
 	type ValuesByKey,
 	type JournalStore,
@@ -52,6 +53,8 @@ export class Journal {
 	private readonly isLost: boolean;
 	/** How many billable requests this run has reserved, but not sent. */
 	reservedCount = 0;
+	/** The calls for which this run has reserved a request. */
+	private reservedKeys: string[] = [];
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
 	/** The store that holds the count of billable requests. */
@@ -92,11 +95,12 @@ export class Journal {
 	}
 
 	/**
-	 * Adds `plannedCount` billable requests to the count before they are sent, because other calls of an agent may run
-	 * at the same time. If that would exceed `limit`, or if n8n has lost what an earlier attempt paid for, adds nothing and
-	 * returns the Failure to report.
+	 * Adds one billable request per planned entry to the count before they are sent, because other calls of an agent may
+	 * run at the same time. If that would exceed `limit`, or if n8n has lost what an earlier attempt paid for, adds nothing
+	 * and returns the Failure to report.
 	 */
-	reserve(plannedCount: number, limit: number): Failure | undefined {
+	reserve(planned: Array<Pick<JournalEntry, 'sharedKey'>>, limit: number): Failure | undefined {
+		const plannedCount = planned.length;
 		if (this.isLost && plannedCount > 0) {
 			this.countStore.mediaGenerationRefused = this.executionId;
 			return new Failure('crashed');
@@ -105,6 +109,8 @@ export class Journal {
 		if (countBefore + plannedCount <= limit) {
 			this.reservedCount = plannedCount;
 			this.requestCount = countBefore + plannedCount;
+			this.reservedKeys = planned.map(({ sharedKey }) => sharedKey);
+			for (const key of this.reservedKeys) reservedCalls().add(key);
 			return undefined;
 		}
 		const sent = countBefore > 0 ? ` (${countBefore} already sent)` : '';
@@ -117,6 +123,7 @@ export class Journal {
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
 	settle(): void {
 		this.requestCount -= this.reservedCount;
+		for (const key of this.reservedKeys) reservedCalls().delete(key);
 	}
 
 	/** How many billable requests the node has sent in this execution, plus those that are reserved. */
@@ -133,7 +140,7 @@ export class Journal {
 /** The journal's entry for one create call. */
 export class JournalEntry {
 	/** The key of this call in the maps that all runs of this process share. */
-	private readonly sharedKey: string;
+	readonly sharedKey: string;
 	private readonly baseUrl: string;
 
 	constructor(
@@ -190,6 +197,11 @@ export class JournalEntry {
 	 */
 	get needsCreateCall(): boolean {
 		return !this.value || this.value.state === 'gone';
+	}
+
+	/** True if this run has to reserve a request for this call, because no other run that needs the same call has. */
+	get needsReservation(): boolean {
+		return this.needsCreateCall && !reservedCalls().has(this.sharedKey);
 	}
 
 	/** The hint in the output panel if the result was requested earlier, so that collecting it is free. */

@@ -53,6 +53,8 @@ class SharedJournalState {
 	readonly toolCallStore = { mediaGenerationCreated: {} as ValuesByKey };
 	/** The create calls in flight, by lineage and idempotency key. */
 	readonly inFlight = new Map<string, Promise<unknown>>();
+	/** The keys, as above, of the create calls for which a run has reserved a request. */
+	readonly reserved = new Set<string>();
 }
 
 /**
@@ -101,3 +103,6 @@ function digestOfFirstRun(context: IExecuteFunctions): string | undefined {
 
 /** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
 export const inFlightCalls = () => processContainer.get(SharedJournalState).inFlight;
+
+/** Returns the create calls for which runs of this process have reserved a request, by lineage and idempotency key. */
+export const reservedCalls = () => processContainer.get(SharedJournalState).reserved;

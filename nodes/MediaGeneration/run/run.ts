@@ -180,10 +180,10 @@ export class Run {
 	 * would start itself, reserves none, and sets a failed result in `resultsByItem` for each item that would be charged.
 	 */
 	private reserveRequests(items: PreparedItem[], resultsByItem: ItemResult[][]): void {
-		const willBeCharged = (entry: JournalEntry) => entry.needsCreateCall;
-		const plannedCount = items.flatMap(({ entries }) => entries.filter(willBeCharged)).length;
+		const willBeCharged = (entry: JournalEntry) => entry.needsReservation;
+		const planned = items.flatMap(({ entries }) => entries.filter(willBeCharged));
 		const failure =
-			selfStartFailureOfExecution(this.context) ?? this.journal.reserve(plannedCount, this.maxPaid);
+			selfStartFailureOfExecution(this.context) ?? this.journal.reserve(planned, this.maxPaid);
 		if (!failure) return;
 		for (const { index, entries } of items) {
 			if (!entries.some(willBeCharged)) continue;
