@@ -111,6 +111,8 @@ export interface FailureFacts {
 	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;
+	/** True for a call by a model if the same call looks for the result again, and is not charged. */
+	repeatCollects?: boolean;
 	/** The id of the speech task that the failure is about. */
 	taskId?: string;
 	/** The part of a long speech that failed, as in “3 of 12”. */

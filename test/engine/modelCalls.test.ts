@@ -110,6 +110,29 @@ test.each([
 	expect(sim.chargedCalls).toBe(2);
 });
 
+test('a model is told whether the same call would find the result', async () => {
+	const slow = (fields: IDataObject) => ({
+		...fields,
+		prompt: TEXT_OF_MODEL,
+		options: { timeout: 1 },
+	});
+	const text = 'A boat [sim:slow=60000]';
+	const repeat = /repeat this call with exactly the same values/;
+	const late = slow(video(''));
+	for (const message of [/^No result after 1 second$/, /^The result did not arrive: No result/]) {
+		const [{ error, description }] = (await mcp(late, { text })) as [IDataObject];
+		expect(error).toMatch(message);
+		expect(description).toMatch(repeat);
+		expect(description).not.toMatch(/charged:|this row/);
+	}
+	const [made] = await mcp(image(TEXT_OF_MODEL), { text: 'A boat' });
+	const images = { operation: 'ingredientsToVideo', binaryPropertyName: made!.file_url };
+	const [{ error, description }] = (await mcp({ ...late, ...images }, { text })) as [IDataObject];
+	expect(error).toBe('No result after 1 second');
+	expect(description).toMatch(/may have been charged: check History/);
+	expect(description).not.toMatch(repeat);
+}, 20_000);
+
 test('an agent makes a video of the image that it has made, by its address', async () => {
 	const call = agentOfOneRun();
 	const [made] = await call(image(TEXT_OF_MODEL), { text: 'A boat' });

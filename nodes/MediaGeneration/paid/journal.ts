@@ -18,7 +18,7 @@ import {
 	type WrittenValue,
 } from './journalStore';
 import { RecentRequests, valuesOfRetries } from './recentRequests';
-import type { MediaRequest } from '../../shared/generation/requestLedger';
+import { isFindable, type MediaRequest } from '../../shared/generation/requestLedger';
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const MAX_REPLICA_LAG_MS = 600_000;
@@ -197,6 +197,13 @@ export class JournalEntry {
 	 */
 	get needsCreateCall(): boolean {
 		return !this.value || this.value.state === 'gone';
+	}
+
+	/** True if another attempt with this key looks for the result of this call, and can recognize it. */
+	get isCollectable(): boolean {
+		const { value } = this;
+		if (!value) return false;
+		return 'request' in value ? isFindable(value.request) : value.state === 'task';
 	}
 
 	/** True if this run has to reserve a request for this call, because no other run that needs the same call has. */

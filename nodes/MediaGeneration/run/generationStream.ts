@@ -11,6 +11,7 @@ import {
 } from '../../shared/async/deadline';
 import { MEDIA } from '../../shared/contract';
 import { Failure, isTransient } from '../../shared/failure';
+import { isFindable } from '../../shared/generation/requestLedger';
 import type { HttpResponse } from '../../shared/http/request';
 import { GenerationEvents, type StreamResult } from '../../shared/parsing/generationEvents';
 import type { GenerationOrder } from './generationOrder';
@@ -148,7 +149,7 @@ export async function requestStream(
 		const allowedIdleMs = () => {
 			if (events.lastEventIsUnattributedError) return Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS);
 			// A silent stream may still deliver its result, which could not be recognized in the history.
-			return isFindable() ? idleTimeoutMs : Infinity;
+			return isFindable(call.request) ? idleTimeoutMs : Infinity;
 		};
 		const onIdle = () => {
 			closeReason = `the service sent nothing for ${allowedIdleMs() / 1000} seconds`;
@@ -179,18 +180,9 @@ export async function requestStream(
 		delete body.bytes;
 	}
 
-	/**
-	 * Returns true if the result can be recognized in the history. If images are part of the request, only an announced
-	 * id identifies it there.
-	 */
-	function isFindable(): boolean {
-		const { announcedIds, requestedCount, withImages } = call.request;
-		return !withImages || announcedIds.length >= requestedCount;
-	}
-
 	/** After a stop, closes an accepted stream, whose first ids were read, if the history can show its result. */
 	function closeIfStopping(): void {
-		if (stopStarting.aborted && isAccepted && isFindable()) close();
+		if (stopStarting.aborted && isAccepted && isFindable(call.request)) close();
 	}
 }
 

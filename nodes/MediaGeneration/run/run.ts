@@ -93,9 +93,15 @@ export class Run {
 			this.fatalFailure.error = withDefaultFacts(error, { itemIndexes, itemCount });
 			this.fatalFailure.isOfAllItems = itemIndexes.length === itemCount;
 		}
-		await this.concurrency?.forEach(items, async ({ index, run }) => {
+		await this.concurrency?.forEach(items, async ({ index, run, entries }) => {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
-			const results = await run().catch((error: unknown) => [new FailedResult(error)]);
+			const results = await run().catch((error: unknown) => {
+				// A model makes the next attempt itself, and only if it is told so.
+				const repeatCollects = this.isToolRun && entries.some((entry) => entry.isCollectable);
+				return [
+					new FailedResult(repeatCollects ? withDefaultFacts(error, { repeatCollects }) : error),
+				];
+			});
 			resultsByItem[index] = results;
 			this.endOnFailure(results, index);
 			return !results.some((result) => result instanceof FailedResult);

@@ -70,6 +70,13 @@ export interface MediaRequest {
 	searchUntil?: number;
 }
 
+/**
+ * Returns true if the result of a request can be recognized in the history. If images are part of the request, only an
+ * announced id identifies it there.
+ */
+export const isFindable = ({ withImages, announcedIds, requestedCount }: MediaRequest): boolean =>
+	!withImages || announcedIds.length >= requestedCount;
+
 /** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {
 	private readonly byKey = new Map<string, MediaRequest>();

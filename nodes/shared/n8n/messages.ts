@@ -312,7 +312,7 @@ function howToCollect(
 
 /** Returns the texts for a failure. They still contain the token if its facts do. */
 export function wordingOf({ kind, facts }: Failure): Wording {
-	const { taskId, part, announcedIds, indeterminateParts } = facts;
+	const { taskId, part, announcedIds, indeterminateParts, repeatCollects } = facts;
 	const wording = WORDINGS[kind](facts);
 	const taskAndPart = [taskId && `task ${taskId}`, part && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
@@ -324,9 +324,13 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			`${candidates.length > 1 ? 'One of these history entries' : 'This history entry'} may be the result: ${listFirst(candidates)}.`,
 		announcedIds?.length &&
 			`${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`,
-		wording.description,
+		repeatCollects &&
+			'To look for the result again at no extra charge, repeat this call with exactly the same values within an hour (over MCP, not in queue mode).',
+		// The descriptions of these kinds tell a person how to look for the result.
+		(!repeatCollects || !['streamLost', 'indeterminate'].includes(kind)) && wording.description,
 		facts.mayBeCharged &&
 			!announcedIds?.length &&
+			!repeatCollects &&
 			!['streamLost', 'indeterminate'].includes(kind) &&
 			`The request may have been charged: ${howToCheckFor(facts.mediaKind)}, before you send it again.`,
 		howToCollect(kind, facts),
