@@ -82,15 +82,16 @@ class ListeningTrigger {
 		const credential = await readNodeCredential(context);
 		this.redact = credential.redact;
 		const { signal } = this.closeController;
+		if (signal.aborted) return;
 		const activation = this.activationFor(credential, settings);
+		// From now on, the socket is heard, because the previous activation stops listening in a moment.
+		this.watches = watchesOf(activation);
 		if (SYSTEM_ACTIVATION_MODES.includes(context.getActivationMode()))
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
 		// A temporary failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTransientOrOutOfCredit(error))) throw error;
-		// The outboxes are loaded late, because n8n may still report a failed start of the previous activation.
-		this.watches = watchesOf(activation);
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 	}
 
@@ -114,7 +115,6 @@ class ListeningTrigger {
 
 	private startInBackground(activation: Activation): void {
 		const { onFatal, warn } = activation;
-		this.watches = watchesOf(activation);
 		for (const watch of this.watches) {
 			void watch.start().catch((error: unknown) => {
 				const failure = toFailure(error);

@@ -52,7 +52,7 @@ export class ExecutionQueue {
 
 	constructor(
 		private readonly activation: Activation,
-		private readonly outbox: Pick<Outbox, 'setState' | 'save'>,
+		private readonly outbox: Pick<Outbox, 'setState' | 'reopen' | 'save'>,
 	) {}
 
 	/**
@@ -91,14 +91,12 @@ export class ExecutionQueue {
 		this.outbox.save();
 		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		const hasFailedToStart = await raceTimeout(MAX_SLOT_HOLD_MS, closing, failedStartCheck);
-		// When the trigger is closed, nobody waits to learn whether the execution has started. The state stays 'emitted',
-		// so the next activation decides whether to emit the event again (see `Outbox`). It does so if n8n reports a
-		// failed start in time.
-		if (closing.aborted && hasFailedToStart === undefined) {
-			void failedStartCheck.then((hasFailed) => hasFailed && this.setState(emission, 'pending'));
-			return true;
-		}
-		this.setState(emission, hasFailedToStart ? 'pending' : 'done');
+		const { isFinal, outboxKey } = emission;
+		if (hasFailedToStart === undefined && isFinal)
+			void failedStartCheck.then((hasFailed) => hasFailed && this.outbox.reopen(outboxKey));
+		// When the trigger is closed, the state stays 'emitted', so that another process may emit the event again.
+		const isUnknown = closing.aborted && hasFailedToStart === undefined;
+		if (!isUnknown) this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 

@@ -25,8 +25,8 @@ interface SavedOutbox<Item, Cursor> {
 	events: Array<[name: string, item: Item]>;
 }
 
-/** What closed triggers hand over to their next activation in this process, by namespace and node key. */
-class Handover extends Map<string, SavedOutbox<never, never>> {}
+/** The outboxes of closed triggers, for their next activations in this process, by namespace and node key. */
+class Handover extends Map<string, unknown> {}
 
 /**
  * The events of one watch of a trigger with their states (transactional outbox pattern), so that restarts lose and
@@ -38,6 +38,12 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	itemsByKey = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before the first read. */
 	cursor?: Cursor;
+	/** Is called with the key of an event that `reopen` has made due again. */
+	onReopened?: (key: string) => void;
+	/** The outbox of the next activation in this process, which has loaded these events. */
+	private successor?: Outbox<Item, Cursor>;
+	/** When it was last saved or handed over, in ms since 1970. A clock that is set back does not lower it. */
+	private savedAt = 0;
 
 	/**
 	 * Loads the events that were handed over or saved, whichever are newer.
@@ -56,15 +62,19 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		replaysEmitted: boolean,
 		now = Date.now(),
 	) {
-		const handedOver = processContainer.get(Handover).get(namespace + nodeKey);
+		const previous = processContainer.get(Handover).get(namespace + nodeKey) as
+			typeof this | undefined;
 		const text = (staticData[namespace] as string | undefined) ?? 'null';
 		const stored = JSON.parse(text) as SavedOutbox<Item, Cursor> | null;
-		const saved = stored && stored.savedAt > (handedOver?.savedAt ?? 0) ? stored : handedOver;
+		const isStoredNewer = stored !== null && stored.savedAt > (previous?.savedAt ?? 0);
+		const saved = isStoredNewer ? stored : previous?.toSavedOutbox();
+		if (previous) previous.successor = this;
 		if (!saved) return;
 		this.cursor = saved.cursor;
+		this.savedAt = saved.savedAt;
 		const isOld = now - saved.savedAt >= DEDUPLICATION_KEY_TTL_MS;
-		// While this process lives, n8n starts what it was given, even if it waits for capacity.
-		const canReplay = replaysEmitted && saved !== handedOver && !isOld;
+		// While this process lives, n8n starts what it was given, even if it waits for capacity, or `reopen` is called.
+		const canReplay = replaysEmitted && isStoredNewer && !isOld;
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
 			// The next read of a tracked task, or of the history, finds an end that was not emitted, and emits it then.
 			const isDone = item.state === 'done' || (item.state === 'emitted' && !canReplay);
@@ -84,6 +94,16 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		if (doneKeys.length > MAX_DONE_EVENTS) this.itemsByKey.delete(doneKeys[0]!);
 	}
 
+	/**
+	 * Makes an event due again, in the outbox of the latest activation. Call it if n8n says that it could not start the
+	 * execution when nobody waits for that any more.
+	 */
+	reopen(key: string): void {
+		if (this.successor) return this.successor.reopen(key);
+		this.setState(key, 'tracking');
+		this.onReopened?.(key);
+	}
+
 	keysIn(state: OutboxItem['state']): string[] {
 		return [...this.itemsByKey].filter(([, item]) => item.state === state).map(([key]) => key);
 	}
@@ -92,14 +112,17 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		this.staticData[this.namespace] = JSON.stringify(this.toSavedOutbox());
 	}
 
-	/** Hands all events over to the next activation in this process. Call it when the trigger is closed. */
+	/**
+	 * Hands all events over to the next activation in this process, with what changes until that loads them. Call it
+	 * when the trigger is closed.
+	 */
 	handOver(): void {
-		processContainer
-			.get(Handover)
-			.set(this.namespace + this.nodeKey, this.toSavedOutbox() as never);
+		this.savedAt = Math.max(Date.now(), this.savedAt);
+		processContainer.get(Handover).set(this.namespace + this.nodeKey, this);
 	}
 
 	private toSavedOutbox(): SavedOutbox<Item, Cursor> {
-		return { savedAt: Date.now(), cursor: this.cursor, events: [...this.itemsByKey] };
+		this.savedAt = Math.max(Date.now(), this.savedAt);
+		return { savedAt: this.savedAt, cursor: this.cursor, events: [...this.itemsByKey] };
 	}
 }

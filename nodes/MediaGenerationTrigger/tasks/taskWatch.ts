@@ -22,33 +22,41 @@ export class TaskWatch {
 	private readonly followedTasks = new Map<string, AbortController>();
 
 	private readonly executionQueue: ExecutionQueue;
+	private readonly accountSocket: AccountSocket;
 
+	/**
+	 * Opens the socket, and follows each task that a message names until the trigger is closed. What messages name
+	 * until the socket is released is left in the outbox, for the next activation.
+	 */
 	constructor(
 		private readonly activation: Activation,
 		readonly outbox: Outbox,
 	) {
+		const { api, context, closing } = activation;
 		this.executionQueue = new ExecutionQueue(activation, outbox);
+		const accountSocket = (this.accountSocket = acquireSocket(api.credential, context));
+		const stopListening = accountSocket.listenToAllTasks(
+			(taskId) => void this.follow(taskId, false),
+		);
+		const release = () => void accountSocket.release().then(stopListening);
+		closing.addEventListener('abort', release, { once: true });
+		outbox.onReopened = (taskId) => void this.follow(taskId, true);
 	}
 
 	/**
-	 * Opens the socket, and follows tasks in the background until the trigger is closed, even if it throws. Call it
-	 * once. Throws a Failure if the socket cannot be opened although the account can be read. It does not throw if the
-	 * parameters name the tasks, because these are polled.
+	 * Follows the tasks that are known already, and waits for the socket to open. Call it once. Throws a Failure if the
+	 * socket cannot be opened although the account can be read. It does not throw if the parameters name the tasks,
+	 * because these are polled.
 	 */
 	async start(): Promise<void> {
-		const { api, context, settings, closing } = this.activation;
+		const { accountSocket, outbox } = this;
+		const { api, settings, closing } = this.activation;
 		const { taskIds } = settings;
-		const accountSocket = acquireSocket(api.credential, context);
-		closing.addEventListener('abort', () => void accountSocket.release(), { once: true });
-		for (const taskId of [...this.outbox.keysIn('tracking'), ...taskIds]) {
-			void this.follow(accountSocket, taskId, true);
-		}
-		const onMessage = (taskId: string) => void this.follow(accountSocket, taskId, false);
-		accountSocket.listenToAllTasks(onMessage, closing);
+		for (const taskId of [...outbox.keysIn('tracking'), ...taskIds]) void this.follow(taskId, true);
 		accountSocket.openNow();
 		// Without this wait, a task that is created right after the activation could be missed.
 		await accountSocket.ready();
-		void this.checkTokenWhileClosed(accountSocket);
+		void this.checkTokenWhileClosed();
 		// Tasks that the parameters name are also polled, so the trigger works without the socket.
 		if (taskIds.size > 0) return;
 		if (!accountSocket.isOpen) await sleep(EXTRA_OPENING_MS, closing);
@@ -62,22 +70,19 @@ export class TaskWatch {
 	 * Follows a task to its end, unless it is not selected, has ended, or is followed already. `readFirst` is false if
 	 * a message has just named the task.
 	 */
-	private async follow(
-		accountSocket: AccountSocket,
-		taskId: string,
-		readFirst: boolean,
-	): Promise<void> {
-		const { activation, outbox, executionQueue, followedTasks } = this;
+	private async follow(taskId: string, readFirst: boolean): Promise<void> {
+		const { activation, accountSocket, outbox, executionQueue, followedTasks } = this;
 		const { closing } = activation;
 		const task = outbox.itemsByKey.get(taskId) ?? { state: 'tracking' };
 		if (!this.isSelected(taskId) || task.state !== 'tracking') return;
+		outbox.itemsByKey.set(taskId, task);
+		if (closing.aborted) return;
 		const current = followedTasks.get(taskId);
 		const eviction = current ?? new AbortController();
 		// A task that has just ended must not be dropped before it is read, so each message moves its task to the end.
 		followedTasks.delete(taskId);
 		followedTasks.set(taskId, eviction);
 		if (current) return;
-		outbox.itemsByKey.set(taskId, task);
 		for (const [oldestId, oldest] of [...followedTasks].slice(0, -MAX_FOLLOWED_TASKS)) {
 			followedTasks.delete(oldestId);
 			oldest.abort(SILENT_ABORT);
@@ -102,11 +107,11 @@ export class TaskWatch {
 	}
 
 	/** Checks the token while the socket is closed: a failed opening does not say whether the token is why. */
-	private async checkTokenWhileClosed(accountSocket: AccountSocket): Promise<void> {
+	private async checkTokenWhileClosed(): Promise<void> {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {
 			await sleep(SOCKET_CHECK_MS, closing);
-			if (closing.aborted || accountSocket.isOpen) continue;
+			if (closing.aborted || this.accountSocket.isOpen) continue;
 			const error = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
 			if (isFailure(error, 'tokenRefused')) onFatal(error);
 		}

@@ -126,10 +126,10 @@ export class AccountSocket {
 		};
 	}
 
-	/** Calls `listener` for each message, with the id of its task, until `signal` aborts. */
-	listenToAllTasks(listener: (taskId: string) => void, signal: AbortSignal): void {
+	/** Calls `listener` for each message, with the id of its task. Returns a function that ends these calls. */
+	listenToAllTasks(listener: (taskId: string) => void): () => void {
 		this.listeners.add(listener);
-		signal.addEventListener('abort', () => this.listeners.delete(listener), { once: true });
+		return () => void this.listeners.delete(listener);
 	}
 
 	private receive(text: string): void {
