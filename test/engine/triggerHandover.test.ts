@@ -87,6 +87,19 @@ describe('an event that n8n fails to start', () => {
 		await passUntil(() => trigger.started.length === 2);
 		expect(trigger.events()).toEqual(Array(2).fill(`completed ${taskId} 100`));
 	});
+
+	it('is told again if n8n throws', async () => {
+		await start({ pace: 0 });
+		fakeTime();
+		const execute = (_: unknown, number: number) => {
+			if (number === 0) throw busy();
+			return Promise.resolve({} as IRun);
+		};
+		const trigger = await passWhile(activate({ execute }));
+		const taskId = await passWhile(createTask('Throws'));
+		await passUntil(() => trigger.started.length === 2);
+		expect(trigger.events()).toEqual(Array(2).fill(`completed ${taskId} 100`));
+	});
 });
 
 describe('a task whose only message comes', () => {

@@ -95,3 +95,15 @@ it('of thousands of tasks little is kept, those under way longest', () => {
 	expect(store.keysIn('tracking')).toContain('task 7');
 	expect(JSON.stringify(data).length).toBeLessThan(100_000);
 });
+
+it('what is handed over counts, also if the clock was set back since something was saved', () => {
+	const data = {};
+	const clock = jest.spyOn(Date, 'now').mockReturnValue(2);
+	const before = new Outbox(data, ROOM, 'set back', true);
+	before.save();
+	clock.mockReturnValue(1);
+	before.itemsByKey.set('heard', { state: 'tracking' });
+	before.handOver();
+	expect(new Outbox(data, ROOM, 'set back', true).keysIn('tracking')).toEqual(['heard']);
+	clock.mockRestore();
+});

@@ -89,7 +89,11 @@ export class ExecutionQueue {
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
-		context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
+		try {
+			context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
+		} catch (error) {
+			executionEnd.reject(error as Error);
+		}
 		const hasFailedToStart = await raceTimeout(MAX_SLOT_HOLD_MS, closing, failedStartCheck);
 		const { isFinal, outboxKey } = emission;
 		if (hasFailedToStart === undefined && isFinal)
