@@ -93,6 +93,8 @@ class ListeningTrigger {
 		// A temporary failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTransientOrOutOfCredit(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
+		// n8n stores this now, and then only when an execution starts.
+		for (const { outbox } of this.watches) outbox.save();
 	}
 
 	private activationFor(credential: Credential, settings: Settings): Activation {

@@ -134,3 +134,14 @@ describe('a task whose only message comes', () => {
 		expect(next.events()).toEqual(['completed checked 100']);
 	});
 });
+
+it('what a trigger has taken over is saved when it is published', async () => {
+	onRead(answer(200, { status: 'processing' }), ALWAYS);
+	const setting = { nodeId: 'saved' };
+	const first = await activateListening(setting);
+	sim.broadcast(message('heard', 50));
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	await first.close();
+	const next = await activate(setting);
+	expect(JSON.stringify(next.saved())).toContain('heard');
+});
