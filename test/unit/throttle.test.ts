@@ -160,6 +160,8 @@ describe('the concurrency limit', () => {
 		expect(limit.current).toBeCloseTo(44);
 		limit.onRefused(monotonicNow(), 10);
 		expect(limit.delayMs(10)).toBeCloseTo(Math.sqrt(1.5) * 150_000);
+		pass(100);
+		expect(limit.delayMs(10)).toBeCloseTo(Math.sqrt(1.5) * 150_000 - 100_000);
 	});
 
 	test('rises by the same in every process, so that who has less catches up', () => {
@@ -177,9 +179,13 @@ describe('the concurrency limit', () => {
 		const limit = new ConcurrencyLimit();
 		limit.onRefused(monotonicNow(), 2);
 		for (let n = 0; n < 40; n++) limit.onSuccess(1);
+		for (let n = 0; n < 10; n++) limit.onSuccess(2);
 		expect(limit.delayMs(2)).toBeGreaterThan(60_000);
-		for (let n = 0; n < 45; n++) limit.onSuccess(2);
+		for (let n = 0; n < 35; n++) limit.onSuccess(2);
 		expect(limit.delayMs(2)).toBe(0);
+		const before = limit.current;
+		pass(150);
+		expect(limit.current - before).toBeGreaterThan(3);
 	});
 
 	test('lets one more out at once when its only one has ended', () => {

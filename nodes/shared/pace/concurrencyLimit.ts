@@ -40,7 +40,7 @@ export class ConcurrencyLimit {
 	delayMs(inFlight: number): number {
 		const neededLimit = inFlight + 1;
 		if (neededLimit <= this.current) return 0;
-		return Math.max(1, (Math.sqrt(neededLimit - this.base) - this.rootOfRise) * this.riseMs);
+		return (Math.sqrt(neededLimit - this.base) - this.rootOfRise) * this.riseMs;
 	}
 
 	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
