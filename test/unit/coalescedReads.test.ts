@@ -141,6 +141,9 @@ test('who leaves ends only his own waiting, the last one the reading; nothing is
 	begun[1]!.end('pending');
 	expect(await again).toBe('pending');
 	expect(getEventListeners(next.signal, 'abort')).toEqual([]);
+	// Who has left already begins none.
+	await expect(ask(now(), one.signal)).rejects.toMatchObject({ kind: 'canceled' });
+	expect(begun.length).toBe(2);
 });
 
 test('a reading that was given up in its line serves nobody who asks later', async () => {

@@ -52,7 +52,6 @@ export class CoalescedReads {
 		let coalescedRead = this.byKey.get(key) as CoalescedRead<T> | undefined;
 		if (!coalescedRead || coalescedRead.startedAt <= startedAfter) {
 			this.evictStale();
-			this.byKey.delete(key);
 			this.byKey.set(key, (coalescedRead = startRead(read)));
 		}
 		const { readEnded, result } = coalescedRead;
