@@ -1,4 +1,5 @@
 import { startDeadline } from '../../nodes/shared/async/deadline';
+import { Failure } from '../../nodes/shared/failure';
 import {
 	nextSchedule,
 	type ChannelEvent,
@@ -75,6 +76,8 @@ async function during(...heard: ChannelEvent[]) {
 		},
 	}).then((value) => [value, Date.now() - began]);
 	await jest.advanceTimersByTimeAsync(30_000);
+	// That of the deadline.
+	expect(jest.getTimerCount()).toBe(1);
 	return await wait;
 }
 
@@ -89,7 +92,70 @@ describe('a reading in flight', () => {
 		expect(await during(...heard)).toEqual(['reading 1', 2000]);
 	});
 
-	it('gives way to another one when the outcome is announced, once', async () => {
-		expect((await during('progress', 'announced', 'announced'))[0]).toBe('reading 2');
+	it.each<ChannelEvent[]>([
+		['progress', 'announced'],
+		['progress', 'announced', 'announced'],
+	])('gives way to another one when the outcome is announced, once: %s, %s', async (...heard) => {
+		expect((await during(...heard))[0]).toBe('reading 2');
+	});
+});
+
+describe('a wait', () => {
+	beforeEach(() => void jest.useFakeTimers());
+	afterEach(() => void jest.useRealTimers());
+
+	/** One whose reads bring nothing, beside an open channel. */
+	function waiting() {
+		const began = Date.now();
+		const canceling = new AbortController();
+		const { signal } = startDeadline(60_000, canceling.signal);
+		const readAt: number[] = [];
+		const urgent: boolean[] = [];
+		const found = { kind: '', readAt, urgent, unsubscribe: jest.fn() };
+		let onEvent: (event: ChannelEvent) => void = () => {};
+		pollUntil<string>({
+			async read(_signal, isUrgent) {
+				readAt.push(Date.now() - began);
+				urgent.push(isUrgent);
+				return { done: false };
+			},
+			...{ signal, pollMs: 5000, isChannelOpen: () => true },
+			subscribe(listener) {
+				onEvent = listener;
+				return found.unsubscribe;
+			},
+		}).catch(({ kind }: Failure) => (found.kind = kind));
+		return { ...{ canceling, found }, hear: (event: ChannelEvent) => onEvent(event) };
+	}
+
+	it('reads earlier when the channel is back or lost', async () => {
+		const { found, hear } = waiting();
+		await jest.advanceTimersByTimeAsync(1000);
+		hear('reconnected');
+		await jest.advanceTimersByTimeAsync(3000);
+		expect(found.readAt).toEqual([3000]);
+		hear('disconnected');
+		await jest.advanceTimersByTimeAsync(5000);
+		expect(found.readAt).toEqual([3000, 9000]);
+	});
+
+	it('reads before others when the outcome is announced, and at the end', async () => {
+		const [silent, announced] = [waiting(), waiting()];
+		await jest.advanceTimersByTimeAsync(1000);
+		announced.hear('announced');
+		await jest.advanceTimersByTimeAsync(4000);
+		expect([silent.found.urgent, announced.found.urgent[0]]).toEqual([[false], true]);
+		await jest.advanceTimersByTimeAsync(54_000);
+		expect(silent.found.urgent.at(-1)).toBe(true);
+	});
+
+	it('ends at once when it is canceled, and leaves nothing behind', async () => {
+		const { canceling, found } = waiting();
+		await jest.advanceTimersByTimeAsync(1000);
+		canceling.abort(new Failure('canceled'));
+		await jest.advanceTimersByTimeAsync(0);
+		expect(found.kind).toBe('canceled');
+		expect(found.unsubscribe).toHaveBeenCalledTimes(1);
+		expect(jest.getTimerCount()).toBe(0);
 	});
 });

@@ -262,8 +262,10 @@ describe('the throttle', () => {
 		pass(1);
 		if (isAnother) (await throttle.admit('create', signal)).end('succeeded');
 		await refuse(throttle, failure);
+		let isOtherOver = false;
+		throttle.admit('create', signal, since).catch(() => (isOtherOver = true));
 		await late(throttle, since);
-		expect(throttle.failFast.isQuotaExhausted).toBe(isExhausted);
+		expect([throttle.failFast.isQuotaExhausted, isOtherOver]).toEqual([isExhausted, isExhausted]);
 	});
 
 	test('what waits when the quota turns out to be used up is not sent, what comes later is', async () => {
@@ -271,11 +273,20 @@ describe('the throttle', () => {
 		const probe = await throttle.admit('create', signal, monotonicNow() - 600_000);
 		const waiting = throttle.admit('create', signal);
 		const failed = expect(waiting).rejects.toMatchObject({ facts: { meaning: 'quota' } });
+		const read = watch(throttle.admit('read', signal));
 		probe.end('throttled', QUOTA);
 		await failed;
 		expect(throttle.failFast.isQuotaExhausted).toBe(true);
+		await jest.advanceTimersByTimeAsync(2000);
+		expect(read()).toBe(true);
 		(await throttle.admit('create', signal)).end('succeeded');
 		expect(throttle.failFast.isQuotaExhausted).toBe(false);
+		// What was not sent takes nobody's place.
+		await jest.advanceTimersByTimeAsync(2000);
+		throttle.limit.onRefused(monotonicNow(), 1);
+		const next = watch(throttle.admit('create', signal));
+		await jest.advanceTimersByTimeAsync(2000);
+		expect(next()).toBe(true);
 	});
 
 	test('who is canceled says so, and tells nothing of a quota', async () => {
