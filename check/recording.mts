@@ -32,32 +32,26 @@ const SOURCES = join(import.meta.dirname, '../nodes/shared');
 /** Relative URLs are resolved against this. */
 const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
-/** Words of which a key may consist: those of services like this one, none of which is a name. */
-const KEY_WORDS = new Set(
-	wordsOf(`accent account active address age amount api artifact aspect asset at attempt audio available back
-		balance base block body boost by cancel case category cause cdn channel char character charset clip code
-		completed completion content count cover created credit currency current cursor data date description
-		detail display download duration email end err errcode errmsg error eta event expire fail failure fault
-		field file filter finished format gender generated generation has height history href html http id ids
-		image index info ingredient input invalid is item job json key kind label lang language last left length
-		level limit line link list locale media message meta metadata method mime mobile mode model moderated mp
-		msg name new next no node number object of offset on operation option order out output owner page param
-		parameter path payload pct pending per percent percentage phase phone pixel plan play poll position
-		preview previous price process progress prompt provider quality queue quota rate ratio reason refuse
-		reject rejection remaining request resolution resource response result retry role row rpm sample score
-		seat second seed server service set setting sign signature similarity size sound source speaker speech
-		speed src stability stage start state status step stream string style subscription subtitle success tag
-		task text thumb thumbnail tier time timestamp title to token total trait transcript type unit updated
-		uri url use used user username uuid value vendor version video voice wait webhook width word`),
-);
-/** Words that are kept in sentences: enough to tell an error, but too few to read a prompt. */
-const SENTENCE_WORDS = new Set(
+/**
+ * Words of services like this one, none of which is a name. Keys that consist of them are kept, and in sentences they are:
+ * enough to tell an error, but too few to read a prompt.
+ */
+const WORDS = new Set(
 	['n8n/messages', 'parsing/errorTable', 'parsing/fileType', 'parsing/responses']
 		.map((name) => readFileSync(join(SOURCES, `${name}.ts`), 'utf8'))
 		.concat(Object.values(STATUS_CODES) as string[], OWN_TEXTS, OWN_LINES, shared.TASK_MESSAGE_TYPE)
 		.concat('cancelled done generating submitted succeeded success')
 		// The hints of the node.
 		.concat('every open polled searched socket web')
+		// Fields that the node passes on, or that nobody reads.
+		.concat(
+			`accent address age amount artifact aspect asset back boost category cdn channel charset clip completion cover
+			currency cursor date display download duration email errcode errmsg eta expire gender height html info
+			ingredient job label lang language level link locale meta metadata method mobile mp offset owner pct percent
+			phase phone pixel play poll position preview price quality rate ratio rejection resolution role rpm sample
+			score seat seed setting signature similarity size sound source speaker speed src stability stage style tag
+			thumb thumbnail timestamp title trait transcript updated uri username uuid vendor webhook width`,
+		)
 		.flatMap(wordsOf),
 );
 
@@ -101,8 +95,8 @@ const redactorOf = (token: string): Redactor => {
 	return shared.combineRedactors([token, ...encoded].map(shared.redactor));
 };
 
-/** True if a part of a sentence can identify nobody: it consists of `words`, means an error, or has an HTTP status. */
-function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
+/** True if a part of a sentence can identify nobody: it consists of known words, means an error, or has an HTTP status. */
+function isHarmless(part: string): boolean {
 	if (HARMLESS.test(part)) return true;
 	// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
@@ -110,14 +104,13 @@ function isHarmless(part: string, words = SENTENCE_WORDS): boolean {
 		const plain = word.toLowerCase();
 		// Shorter words have names among their forms, such as `Ines` of `in`.
 		const ends = [/$/, /(?<=\w{3})[sd]$/, /(?<=\w{3})(?:e[sd]|ly|ing)$/];
-		return ends.some((end) => words.has(plain.replace(end, '')));
+		return ends.some((end) => WORDS.has(plain.replace(end, '')));
 	});
 }
 
 /** True if each word of a key is harmless. A key may be the name or ID of somebody. */
 const isHarmlessKey = (key: string) =>
-	/^[\p{L}_-]*\p{L}\d?$/u.test(key) &&
-	(key.match(/\p{L}+/gu) ?? []).every((part) => isHarmless(part, KEY_WORDS));
+	/^[\p{L}_-]*\p{L}\d?$/u.test(key) && (key.match(/\p{L}+/gu) ?? []).every(isHarmless);
 
 const isTime = (value: string | number): boolean =>
 	Math.abs(Date.now() - shared.asTime(value)) < TEN_YEARS_MS &&
