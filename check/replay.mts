@@ -60,7 +60,7 @@ export async function serve({ runs, made }: Recording) {
 			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 
 	const pauseFor = async (ms: number) =>
-		await pause(ms, undefined, { signal: closing.signal }).catch(() => {});
+		await pause(Math.max(0, ms), undefined, { signal: closing.signal }).catch(() => {});
 	/** Sends the pieces of an answer when they came. Calls `close` when the answer was over, unless the node ended it. */
 	async function send(
 		{ pieces, bytes, broke, ended }: ReadExchange,
