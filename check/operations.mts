@@ -148,14 +148,28 @@ export async function* runPaid(
 ): AsyncGenerator<Run> {
 	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
 	const operations = pay.filter((operation) => voice !== undefined || !isSpeech(operation));
-	const eventsOf = (paid: string[]) => {
-		const detectable = paid.filter((operation) => hasSocket || !isSpeech(operation));
-		const events = detectable.map((each) => (isSpeech(each) ? 'completed' : 'generated'));
-		return shared.EVENTS.filter(({ value }) => events.includes(value as 'completed'));
-	};
+	const eventsOf = (paid: string[]) =>
+		shared.EVENTS.filter(({ value }) =>
+			value === 'completed'
+				? hasSocket && paid.some(isSpeech)
+				: value === 'generated' && !paid.every(isSpeech),
+		);
 	const exchanges: Exchange[] = [];
+	const [detected, errors] = [new Set<unknown>(), [] as string[]];
+	const onError = ({ message }: Error) => void errors.push(message);
 	const events = eventsOf(operations).map(({ value }) => value);
-	const trigger = await record({ exchanges }, async () => await listenFor(credential, events));
+	const setting = { events, options: { checkInterval: 10 } };
+	const nodes = [triggerNode(setting)];
+	const activate = async () =>
+		await activateTrigger(
+			{ workflowId: 'check', nodes, credential: { ...credential } },
+			(output, _, ending) => {
+				detected.add(output[0]![0]!.json.event);
+				ending?.resolve({} as never);
+			},
+			onError,
+		).catch(onError);
+	const trigger = events.length > 0 ? await record({ exchanges }, activate) : undefined;
 	const succeeded: string[] = [];
 	try {
 		for (const operation of operations) {
@@ -172,40 +186,19 @@ export async function* runPaid(
 		const awaited = eventsOf(succeeded);
 		if (awaited.length === 0 || stop.aborted) return;
 		before?.('trigger');
-		const { detected, errors } = trigger;
 		const missing = () => awaited.filter(({ value }) => !detected.has(value));
 		const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
 		await eventually('all events', 30_000, isOver).catch(() => {});
+		const found = shared.EVENTS.filter(({ value }) => detected.has(value));
 		const lines = [
 			...missing().map(({ name }) => `error: it does not detect: ${name}`),
-			...shared.EVENTS.filter(({ value }) => detected.has(value)).map(
-				({ name }) => `event: ${name}`,
-			),
+			...found.map(({ name }) => `event: ${name}`),
 			...errors.map((text) => `error: ${text}`),
 		];
 		yield { operation: 'trigger', lines, exchanges };
 	} finally {
-		await trigger.close();
+		await trigger?.closeFunction?.();
 	}
-}
-
-/** Activates a trigger that listens for `events`, if there are any. */
-async function listenFor(credential: Credential, events: string[]) {
-	const detected = new Set<unknown>();
-	const errors: string[] = [];
-	const options = { events, options: { checkInterval: 10 } };
-	const response =
-		events.length > 0 &&
-		(await activateTrigger(
-			{ workflowId: 'check', nodes: [triggerNode(options)], credential: { ...credential } },
-			(output, _, ending) => {
-				detected.add(output[0]![0]!.json.event);
-				ending?.resolve({} as never);
-			},
-			({ message }) => errors.push(message),
-		).catch(({ message }: Error) => void errors.push(message)));
-	const close = async () => await (response ? response.closeFunction?.() : undefined);
-	return { detected, errors, close };
 }
 
 /** Returns the lines of an outcome: what a user would notice of a run. */
