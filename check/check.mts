@@ -6,7 +6,7 @@ import { FREE_OPERATIONS, isGood, runOperation, runPaid } from './operations.mts
 import type { Credential, Run } from './operations.mts';
 import { StandIns, type Recording } from './recording.mts';
 import type { Row } from './report.mts';
-import { chargeLines, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
+import { maybeCharged, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
 import { holdSocket, readExchange, record, type Exchange } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 3_000;
@@ -19,7 +19,7 @@ interface CheckResult {
 	recording: Recording;
 	/** How many values were replaced in the recording, for each kind. */
 	replaced: string[];
-	/** The requests that may have been charged, each with its kind and ids. */
+	/** The paid operations that may have been charged. */
 	charged: string[];
 }
 
@@ -65,8 +65,8 @@ export async function check(
 	const edge = standIns.redact.value(edgeRow(runs));
 	const rows = isWhole ? rowsOf(shown, edge, pay) : [];
 	const recording: Recording = { format: 4, made, runs: shown };
-	const charged = standIns.redact.value(chargeLines(runs));
-	return { failure, rows, recording, replaced: standIns.counts(), charged };
+	const replaced = standIns.counts();
+	return { failure, rows, recording, replaced, charged: maybeCharged(runs) };
 }
 
 /**

@@ -91,7 +91,7 @@ async function run(credential: Credential, pay: string[]): Promise<number> {
 	const { failure, rows, recording, replaced, charged } = done;
 	if (rows.length > 0) console.log(tableOf(rows, process.stdout.columns || 120));
 	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
-	if (charged.length > 0) console.log(`\nWhat may have been charged:\n  ${charged.join('\n  ')}`);
+	if (charged.length > 0) console.log(`\nMay have been charged: ${charged.join(', ')}.`);
 	const file = join(folder, fileNameOf(credential.baseUrl, recording.made));
 	const text = toJson(recording, credential.apiToken);
 	mkdirSync(folder, { recursive: true });

@@ -10,7 +10,6 @@ import {
 	ENDED_BY_NODE,
 	formOf,
 	hasFile,
-	readExchange,
 	textOf,
 	type Exchange,
 	type ReadExchange,
@@ -483,22 +482,14 @@ function eventsOf(stream: ReadExchange) {
 	return events;
 }
 
-/** Matches fields with an id in a JSON text, but not those of a user or a request. */
-const ID_FIELD =
-	/"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*(?:\\?"([^"\\]+)|([^",}\s]+))/gi;
-
-/** Returns a line for each create call that the service may have accepted, with the kind and all ids in the answer. */
-export const chargeLines = (runs: Run[]) =>
-	runs.flatMap(({ operation, exchanges }) =>
-		exchanges
-			.filter(({ method }) => method === 'POST')
+/** Returns the paid operations whose create call the service may have accepted. */
+export const maybeCharged = (runs: Run[]) =>
+	runs
+		.filter(({ exchanges }) =>
 			// Other redirects than a 303 say that nothing was done yet. What they lead to is an exchange of its own.
-			.filter(({ status }) => status < 300 || status === 303 || status >= 500)
-			.map((create) => {
-				const ids = [...textOf(readExchange(create)).matchAll(ID_FIELD)].map(
-					([, text, number]) => text ?? number,
-				);
-				const found = [...new Set(ids)].join(', ') || `no ID was sent (HTTP ${create.status})`;
-				return `${PAID[operation]!.contractRow.kind}: ${found}`;
-			}),
-	);
+			exchanges.some(
+				({ method, status }) =>
+					method === 'POST' && (status < 300 || status === 303 || status >= 500),
+			),
+		)
+		.map(({ operation }) => operation);

@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
 import { FREE, PAID } from '../../check/operations.mts';
 import { StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { verdictOf } from '../../check/report.mts';
-import { chargeLines, paidRows, socketRow, voiceIn } from '../../check/rows.mts';
+import { maybeCharged, paidRows, socketRow, voiceIn } from '../../check/rows.mts';
 import { readExchange, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { canary, findToken } from '../faults/canary.mts';
-import { FakeService, type Handler } from '../service/fakeService.mts';
+import { FakeService, type Handler, type Upgrade } from '../service/fakeService.mts';
 import { fieldsOf, OPERATIONS } from '../service/operations.mts';
 import { exchangeOf, SECRET, SECRETS } from './exchange';
 
@@ -25,7 +26,7 @@ beforeAll(async () => void (await loadPackage()));
 afterAll(() => removeEngineFolder());
 
 const main = join(__dirname, '../../check/main.mts');
-const TOKEN = 'a-token-of-mine';
+const TOKEN = canary();
 
 test('each operation that needs nothing is tried, if it is free', () => {
 	const needsNothing = OPERATIONS.filter(
@@ -45,15 +46,15 @@ test('each operation that is charged can be tried with --pay, and docs/check.md 
 });
 
 /** Checks a service. */
-async function ask(handle: Handler, token = TOKEN, ...pay: string[]) {
-	const service = await FakeService.start(handle);
+async function ask(handle: Handler, upgrade?: Upgrade, ...pay: string[]) {
+	const service = await FakeService.start(handle, upgrade);
 	const baseUrl = `${service.url}/tenant/acme`;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const checked = await check({ baseUrl, apiToken: token, webSocketUrl }, pay, () => {});
+	const checked = await check({ baseUrl, apiToken: TOKEN, webSocketUrl }, pay, () => {});
 	await service.stop();
 	const text = checked.rows.map((row) => Object.values(row).join(' | ')).join('\n');
-	const kept = toJson(checked.recording, token);
-	expect(findToken(token, { kept, text })).toBeUndefined();
+	const kept = toJson(checked.recording, TOKEN);
+	expect(findToken(TOKEN, { kept, text })).toBeUndefined();
 	expect(SECRET.exec(kept + text)).toBeNull();
 	return { ...checked, text };
 }
@@ -82,36 +83,41 @@ const pageOf = (first: number) => (page: number) => {
 };
 
 /** Gives all answers in its own dialect, compressed, and tells in each of people. */
-function dialect(token: string, id: string): Handler {
+function dialect(): Handler {
+	const id = '7700000000000000123';
 	let count = 0;
-	return (request, response) => {
-		const [path = '', query = ''] = request.url!.slice('/tenant/acme'.length).split('?');
-		const send = (status: number, body: object | string, headers = {}) => {
-			const packed = gzipSync(typeof body === 'string' ? body : JSON.stringify(body));
-			const edge = { via: '1.1 edge.acme.example', 'x-user': 'anna', 'content-encoding': 'gzip' };
-			response.writeHead(status, { ...edge, ...headers }).end(packed);
-		};
-		if (request.url!.startsWith('/dl/'))
+	const answers: Record<string, (url: string) => [number, unknown, object?]> = {
+		'GET /v1/video/me': () =>
+			count++ ? [200, { ...SECRETS, apiKey: TOKEN }] : [503, 'Busy, Anna Bell'],
+		'GET /v1/labs/voices': () => [200, { results: [{ voice_id: 12, ...SECRETS }] }],
+		'GET /v1/video/histories': (url) =>
+			url.includes('acct')
+				? [200, { data: { items: [SECRETS], totalCount: 1 } }]
+				: [307, '', { location: `${url}&acct=user-47110815` }],
+		'POST /v1/labs/task': () => [201, `{"id":${id}}`],
+		[`GET /v1/labs/task/${id}`]: () => [
+			200,
+			`{"id":${id},"status":"COMPLETED","owner":"Anna Bell","result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`,
+		],
+	};
+	return ({ url, method, headers: { authorization } }, response) => {
+		if (url!.startsWith('/dl/'))
 			return response.writeHead(200, { 'content-type': 'text/plain' }).end(`ID3${'\0'.repeat(97)}`);
-		const { authorization } = request.headers;
-		if (!authorization?.endsWith(token))
-			return send(403, { code: 'AUTH', hint: `Anna Bell sent ${authorization}` });
-		if (path === '/v1/video/me' && count++ === 0) return send(503, 'Busy, Anna Bell');
-		if (path === '/v1/video/me') return send(200, { ...SECRETS, apiKey: token });
-		if (path === '/v1/labs/voices') return send(200, { results: [{ voice_id: 12, ...SECRETS }] });
-		if (path === '/v1/video/histories' && !query.includes('acct'))
-			return send(307, '', { location: `${request.url!}&acct=user-47110815` });
-		if (path === '/v1/video/histories')
-			return send(200, { data: { items: [SECRETS], totalCount: 1 } });
-		if (request.method === 'POST') return send(201, `{"id":${id}}`);
-		if (path.endsWith(id))
-			return send(
-				200,
-				`{"id":${id},"status":"COMPLETED","owner":"Anna Bell","result":{"href":"/dl/anna.wav?sig=s3cr3t"}}`,
-			);
-		return send(404, '<html><h1>Sorry, Anna Bell</h1></html>', { 'content-type': 'text/html' });
+		const [path = ''] = url!.slice('/tenant/acme'.length).split('?');
+		const [status, body, headers] = !authorization?.endsWith(TOKEN)
+			? [403, { code: 'AUTH', hint: `Anna Bell sent ${authorization}` }]
+			: (answers[`${method} ${path}`]?.(url!) ?? [404, '<html><h1>Sorry, Anna Bell</h1></html>']);
+		const edge = { via: '1.1 edge.acme.example', 'x-user': 'anna', 'content-encoding': 'gzip' };
+		response.writeHead(status, { ...edge, ...headers });
+		response.end(gzipSync(typeof body === 'string' ? body : JSON.stringify(body)));
 	};
 }
+
+/** Ends each WebSocket at once, and says why. */
+const closing: Upgrade = (...handshake) =>
+	new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) =>
+		opened.close(4001, 'no plan, Anna Bell'),
+	);
 
 type Row = [service: string, handle: Handler, ...said: RegExp[]];
 
@@ -184,15 +190,14 @@ describe('a stranger checks', () => {
 	});
 
 	test.concurrent('a service in a dialect that nobody knows', async () => {
-		const token = canary();
-		const service = dialect(token, '7700000000000000123');
-		const { rows, text, recording } = await ask(service, token, 'speech');
+		const { rows, text, recording } = await ask(dialect(), closing, 'speech');
 		for (const said of [
 			/via; x-user; content-encoding: gzip; redirects \(307\); HTTP 5xx: 1 of /,
 			/The token \| different \| a wrong token: HTTP 403 with JSON: AUTH/,
 			/Voices \| different \| fields: results.voice_id, .*entered By ID/,
 			/History \| different \| .*; not where the node looks \| .* is lost/,
 			/a task that does not exist: HTTP 404 with a web page/,
+			/closed by the service \(4001 no plan, word-\d+ word-\d+\) after/,
 			/status: COMPLETED; URL after .*called `id`; .*called `result.href`/,
 			/file: audio\/mpeg, 100 bytes/,
 		])
@@ -237,7 +242,7 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	child.kill('SIGINT');
 	expect(await ended).toEqual([3, null]);
 	const said = await output;
-	expect(said).toMatch(/What may have been charged:\n {2}image: /);
+	expect(said).toMatch(/May have been charged: image\./);
 	const recording = takeRecording(said);
 	const image = recording.runs.find(({ operation }) => operation === 'image');
 	expect(image!.exchanges.map(({ method }) => method)).toContain('POST');
@@ -245,20 +250,15 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 });
 
 test.each([
-	[
-		'{"requestId":"Bell","data":{"taskId":90071992547409937,"user_id":"anna"}}',
-		'90071992547409937',
-	],
-	['data: {"clipId":"clip_77aa1","at":1795741461577}\n\n', 'clip_77aa1'],
-	[JSON.stringify({ answer: '{"task_id":"t-1","id":77}' }), 't-1, 77'],
-	['{"error":"Server busy"}', 'no ID was sent (HTTP 502)', 502],
-	['{"id":1}', undefined, 402],
-	['', undefined, 307],
-	['', 'no ID was sent (HTTP 303)', 303],
-])('what was made is named by whatever may be its id: %s', (text, ids, status = 200) => {
-	const create = exchangeOf('POST', '/v1/video/create-image', text, { status });
-	const lines = chargeLines([{ operation: 'image', lines: [], exchanges: [create] }]);
-	expect(lines).toEqual(ids === undefined ? [] : [`image: ${ids}`]);
+	['', true],
+	['a redirect that ends the request', true, 303],
+	['an edge that does not know', true, 502],
+	['a redirect that asks for it again', false, 307],
+	['a refusal', false, 402],
+])('what may have been charged is told by the status: %s', (_, isCharged, status = 200) => {
+	const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status })];
+	const charged = maybeCharged([{ operation: 'image', lines: [], exchanges }]);
+	expect(charged).toEqual(isCharged ? ['image'] : []);
 });
 
 test('the voice that speaks is one of the list', () => {
