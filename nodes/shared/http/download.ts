@@ -131,13 +131,15 @@ async function fetchOnce(
 	file: FileToFetch,
 	signal: AbortSignal,
 ): Promise<IBinaryData> {
-	const nameFor = ({ extension }: FileType) =>
-		fileNameOf(file.kind, credential.redact.text(file.id), extension);
+	const store = async (body: Buffer | ByteStream, { extension, mimeType }: FileType) => {
+		const name = fileNameOf(file.kind, credential.redact.text(file.id), extension);
+		return await context.helpers.prepareBinaryData(body, name, mimeType);
+	};
 	const [prefix, inlineType] = /^data:(.*?);base64,/.exec(file.url) ?? [];
 	if (prefix !== undefined) {
 		const bytes = Buffer.from(file.url.slice(prefix.length), 'base64');
 		const type = detectType(file, bytes.subarray(0, SNIFF_BYTES), inlineType!, 'data:');
-		return await context.helpers.prepareBinaryData(bytes, nameFor(type), type.mimeType);
+		return await store(bytes, type);
 	}
 	const response = await sendRequest(context, {
 		method: 'GET',
@@ -159,8 +161,7 @@ async function fetchOnce(
 		const { head, isWhole } = await peek(response.body, SNIFF_BYTES);
 		const contentType = response.redact.text(response.headers['content-type'] ?? '');
 		const type = detectType(file, head.subarray(0, SNIFF_BYTES), contentType, response.url);
-		const body = isWhole ? head : response.body;
-		return await context.helpers.prepareBinaryData(body, nameFor(type), type.mimeType);
+		return await store(isWhole ? head : response.body, type);
 	} finally {
 		downloadEnded.abort();
 		// Closes the connection if the download was abandoned.

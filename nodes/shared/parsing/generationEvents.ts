@@ -183,10 +183,10 @@ export class GenerationEvents {
 		const { kind, facts } = failureOfReport(this.context.redact.value(value));
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		const isRefusal = !isOfGeneration && tellsWhyNoResult(value);
-		if (isHtml) this.setOutcome('', new Failure('foreignServer', { mayBeCharged: true }));
+		if (isHtml) this.outcome ??= new Failure('foreignServer', { mayBeCharged: true });
 		else if (value === undefined) this.setOutcome('the response was cut off');
 		else if (kind === 'unavailable' && !isOfGeneration && (isRefusal || isErrorAnswer(value)))
-			this.setOutcome('', new Failure('unavailable', { ...facts, mayBeCharged: true }));
+			this.outcome ??= new Failure('unavailable', { ...facts, mayBeCharged: true });
 		else if (isRefusal) this.readError(value);
 		else this.readResult(value, 'the response contained no file');
 	}
@@ -238,7 +238,9 @@ export class GenerationEvents {
 		}
 		// An error beside entries in progress is not about all of them.
 		if (entries.some(isInProgress)) this.lastEventIsUnattributedError = false;
-		if (this.isEveryFileSettled) this.setOutcome(undefined, this.reportedFailure);
+		// No more events are needed once each requested file has arrived or failed.
+		const settledCount = this.listedFiles.minCount + this.failedIds.length;
+		if (settledCount >= this.requestedCount) this.setOutcome(undefined, this.reportedFailure);
 		// The other files may take minutes longer, so the user sees the progress.
 		else for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
@@ -289,11 +291,6 @@ export class GenerationEvents {
 	/** The files that have arrived, each once. */
 	get files(): GeneratedFile[] {
 		return this.listedFiles.all;
-	}
-
-	/** True if each requested file has arrived or failed, so that no more events are needed. */
-	private get isEveryFileSettled(): boolean {
-		return this.listedFiles.minCount + this.failedIds.length >= this.requestedCount;
 	}
 
 	/**
