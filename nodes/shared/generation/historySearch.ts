@@ -41,11 +41,10 @@ export async function findInHistory(
 	const { files: receivedFiles, requestedCount, searchUntil = 0 } = request;
 	const remainingSearchMs = () => searchUntil - Date.now();
 	let foundFiles = receivedFiles;
-	/** The last read of the history: the requests that may own its entries, and the entries unless one has matched. */
-	let lastRead: { requests: MediaRequest[]; entries: HistoryEntry[] } = {
-		requests: [],
-		entries: [],
-	};
+	/** The entries of the last read, unless one of them is the result. They still count while nothing can be read. */
+	let unmatchedEntries: HistoryEntry[] = [];
+	/** See `requestsOfOtherTokens`. */
+	let otherRequests: MediaRequest[] = [];
 	const ledger = ledgerOf(api.credential);
 
 	const searchRepeatedly = async (deadline: AbortSignal) =>
@@ -63,8 +62,8 @@ export async function findInHistory(
 		// The generation may have been charged even if the history could not be read or the run was canceled.
 		if (!isFailure(error, 'timedOut', 'streamLost'))
 			throw withDefaultFacts(error, { mayBeCharged: true });
-		const requests = [...lastRead.requests, ...ledger.generations()];
-		const candidates = candidatesFor(request, requests, lastRead.entries).map((entry) => ({
+		const requests = [...ledger.generations(), ...otherRequests];
+		const candidates = candidatesFor(request, requests, unmatchedEntries).map((entry) => ({
 			// A data: URL contains the whole file, so it is not shown.
 			id: entry.id ?? asWebUrl(entry.files[0]?.fileUrl ?? '')?.href ?? 'one without an ID',
 			createdAt: asText(entry.record.created_at),
@@ -103,11 +102,11 @@ export async function findInHistory(
 			},
 		);
 		const { accountKey } = api.credential;
-		const others = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
-		const requests = [...requestsWithPrompt, ...others];
+		otherRequests = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
+		const requests = [...requestsWithPrompt, ...otherRequests];
 		const matched = matchHistory(request, requests, entries, accountKey);
 		const failedEntries = matched.filter((entry) => entry.hasFailed);
-		lastRead = { requests, entries: failedEntries.length < matched.length ? [] : entries };
+		unmatchedEntries = failedEntries.length < matched.length ? [] : entries;
 		const furtherFiles = furtherFilesOf(matched, receivedFiles);
 		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.failedIds.length);
@@ -133,13 +132,12 @@ function requestsOfOtherTokens(
 	ownRequests: MediaRequest[],
 	entries: HistoryEntry[],
 ): MediaRequest[] {
-	const ownKeys = new Set(ownRequests.map(({ key }) => key));
 	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
 	const isListed = (file: GeneratedFile) =>
 		identifiers.has(file.fileUrl) || identifiers.has(pathOf(file));
-	return allRequests().filter(
-		(other) => other.prompt === prompt && !ownKeys.has(other.key) && other.files.some(isListed),
-	);
+	return allRequests()
+		.filter((other) => other.prompt === prompt && other.files.some(isListed))
+		.filter(({ key }) => ownRequests.every((own) => own.key !== key));
 }
 
 /**

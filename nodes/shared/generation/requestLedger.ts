@@ -155,10 +155,7 @@ export const identifiersOfRequest = ({ announcedIds, files }: MediaRequest): str
 export const finalFields = (
 	request: MediaRequest,
 	files: GeneratedFile[],
-): Partial<MediaRequest> => ({
-	requestedCount: files.length,
-	searchUntil: searchEnd(request, 0),
-});
+): Partial<MediaRequest> => ({ requestedCount: files.length, searchUntil: searchEnd(request, 0) });
 
 /**
  * Returns the beginning of a prompt. The ledger keeps no more of a text once its speech task is known, because it may

@@ -61,10 +61,7 @@ export function egressCheck(context: ServiceContext): (url: string) => Promise<v
 	return async (url) => {
 		const result = await filter?.validateUrl(url);
 		if (result && !result.ok)
-			throw new Failure('unreachable', {
-				host: new URL(url).host,
-				unreachableCause: 'blocked',
-			});
+			throw new Failure('unreachable', { host: new URL(url).host, unreachableCause: 'blocked' });
 	};
 }
 

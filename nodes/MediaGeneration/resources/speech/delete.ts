@@ -15,8 +15,7 @@ export const deleteSpeech: Operation = {
 		const [id] = parameters.requiredTaskIds(taskIdField, 1);
 
 		return async () => {
-			const deletion = api.deleteTask(id, stopStarting);
-			await deletion.catch(throwWithFacts({ taskId: id, isFree: true }));
+			await api.deleteTask(id, stopStarting).catch(throwWithFacts({ taskId: id, isFree: true }));
 			return [output({ task_id: id, deleted: true })];
 		};
 	},

@@ -19,8 +19,7 @@ export const getSpeech: Operation = {
 		const fileField = parameters.outputField();
 
 		return async () => {
-			const taskPromise = api.getTask(id, stopStarting);
-			const task = await taskPromise.catch(throwWithFacts({ taskId: id }));
+			const task = await api.getTask(id, stopStarting).catch(throwWithFacts({ taskId: id }));
 			const url = wantsFile(task.audioUrl) ? task.audioUrl : undefined;
 			const sound = await fetchSound(item, id, url);
 			return [speechItem(item, { taskId: id, task, ...sound }, fileField)];
