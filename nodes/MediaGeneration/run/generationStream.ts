@@ -145,7 +145,6 @@ export async function requestStream(
 		void runAfter(MEDIA[kind].timeoutSeconds * 1000 * HEALTHY_SHARE, () => concurrency.onHealthy());
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
-		let outcome: StreamResult | Failure | undefined;
 		const allowedIdleMs = () => {
 			if (events.lastEventIsUnattributedError) return Math.min(idleTimeoutMs, IDLE_AFTER_ERROR_MS);
 			// A silent stream may still deliver its result, which could not be recognized in the history.
@@ -159,15 +158,15 @@ export async function requestStream(
 		try {
 			for await (const chunk of chunks) {
 				const { eventCount } = events;
-				outcome = events.push(chunk);
+				const outcome = events.push(chunk);
 				// A refused call may be sent again, so its stream is closed without an abort of the call.
 				if (outcome && !isAccepted && refusalOf(outcome)) return outcome;
 				if (outcome) void runAfter(END_GRACE_MS, close);
 				if (events.eventCount > eventCount) lastEventAt = monotonicNow();
 			}
-			return outcome ?? events.finish();
+			return events.finish();
 		} catch {
-			return outcome ?? events.finishBroken(closeReason);
+			return events.finishBroken(closeReason);
 		} finally {
 			// Only the first event refuses a call. After any other, the service may have begun to generate.
 			if (events.eventCount > 1) onAccepted();

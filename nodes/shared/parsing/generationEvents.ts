@@ -72,8 +72,8 @@ export const formOf = (text: string): 'events' | 'lines' | 'plain' =>
 			: 'events';
 
 /**
- * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome. If the stream ends
- * before that, call `finish` or `finishBroken` once.
+ * Reads a generation stream chunk by chunk. Call `push` for each chunk until it returns an outcome, and `finish` or
+ * `finishBroken` once at the end of the stream.
  */
 export class GenerationEvents {
 	/** The outcome, once it is known. */
@@ -154,10 +154,11 @@ export class GenerationEvents {
 
 	/** Call this when the service has ended the stream. Returns the outcome. */
 	finish(): StreamResult | Failure {
+		if (this.outcome) return this.outcome;
 		if (this.mode === 'plain') this.mode = formOf(this.plainAnswer);
 		// The last event counts even if the blank line after it is missing.
 		if (this.mode !== 'file') this.push(Buffer.from('\n\n'));
-		else if (!this.outcome) this.readResult(`data:;base64,${btoa(this.plainAnswer)}`);
+		else this.readResult(`data:;base64,${btoa(this.plainAnswer)}`);
 		if (this.mode === 'plain') this.readPlainAnswer();
 		if (!this.reportedFailure && statesFinalReason(this.lastEventData))
 			this.readError(this.lastEventData);
