@@ -127,16 +127,16 @@ async function sendOnce(
 	throwIfAborted(request.signal);
 	const { authHeaders, redact } = request.credential;
 	const closing = linkedController(request.signal);
-	const headers: Record<string, string> = { Accept: request.accept };
-	if (bearsToken) Object.assign(headers, authHeaders);
-	if (request.body) headers['Content-Type'] = 'application/json';
-	if (request.isFile) headers['Accept-Encoding'] = 'identity';
+	const requestHeaders: Record<string, string> = { Accept: request.accept };
+	if (bearsToken) Object.assign(requestHeaders, authHeaders);
+	if (request.body) requestHeaders['Content-Type'] = 'application/json';
+	if (request.isFile) requestHeaders['Accept-Encoding'] = 'identity';
 	const options: IHttpRequestOptions = {
 		method: request.method,
 		url,
 		qs: request.query,
 		body: request.body,
-		headers,
+		headers: requestHeaders,
 		encoding: 'stream',
 		returnFullResponse: true,
 		ignoreHttpStatusErrors: true,
@@ -147,11 +147,7 @@ async function sendOnce(
 	};
 	const response: Promise<{ statusCode: number } & Pick<HttpResponse, 'headers' | 'body'>> =
 		context.helpers.httpRequest(options);
-	const {
-		statusCode,
-		headers: responseHeaders,
-		body,
-	} = await response.catch((error: unknown) => {
+	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
 	});
@@ -159,7 +155,7 @@ async function sendOnce(
 	body.on('error', () => {});
 	return {
 		status: statusCode,
-		headers: responseHeaders,
+		headers,
 		body,
 		url,
 		redact,

@@ -10,6 +10,7 @@ import {
 	egressCheck,
 	failureOfConnection,
 	redirectOrigin,
+	type HttpResponse,
 	type ServiceContext,
 } from '../http/request';
 import { failureOfStatus, parseResponseBody } from '../parsing/errors';
@@ -72,19 +73,16 @@ async function readAccount(
 ): Promise<void> {
 	const url = baseUrl + ACCOUNT_PATH;
 	// The deprecated `request` is the only request helper that n8n offers to a credential test.
-	const response: Promise<{
-		statusCode: number;
-		headers: Record<string, string | undefined>;
-		body: unknown;
-	}> = context.helpers.request({
-		method: 'GET',
-		uri: url,
-		headers: { Accept: 'application/json', ...authHeaders },
-		simple: false,
-		resolveWithFullResponse: true,
-		followRedirect: false,
-		timeout: TEST_TIMEOUT_MS,
-	});
+	const response: Promise<Pick<HttpResponse, 'headers'> & { statusCode: number; body: unknown }> =
+		context.helpers.request({
+			method: 'GET',
+			uri: url,
+			headers: { Accept: 'application/json', ...authHeaders },
+			simple: false,
+			resolveWithFullResponse: true,
+			followRedirect: false,
+			timeout: TEST_TIMEOUT_MS,
+		});
 	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		throw failureOfConnection(error, url);
 	});
