@@ -26,31 +26,6 @@ const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	'token',
 ]);
 
-/**
- * Returns sentences that tell the user how to go on after a failure. `isSubWorkflow` is true if the retry is offered
- * only in the list of the sub-workflow's own executions.
- */
-function retryAdvice(isSubWorkflow = false, isInLoop = false) {
-	// If both branches lead directly to the loop, n8n runs it twice per round, and so repeats the nodes after it.
-	const errorOutput = `'Continue (using error output)'${isInLoop ? ', connect both branches to a Merge node, and only this back to the loop' : ''}`;
-	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
-	return {
-		/** For a failure whose cause is not in the input item, so that a retry can succeed. */
-		retry: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged.`,
-		/** For a failed item that has charged results. If the user changes parameters, these results are charged again. */
-		retryUnchanged: `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`,
-		/** For an execution that has charged results only of earlier rounds of a loop or of other nodes. */
-		earlier: `Earlier requests are paid for: choose 'Retry with currently saved workflow' under ${executions}, not a new run${isSubWorkflow ? ' or a retry of the caller' : ''}.`,
-		/**
-		 * For a failed item that will probably fail again in a retry, while other items have charged results. On Error must
-		 * then let the run continue past the failed item.
-		 */
-		skipItem: `change only On Error (Settings) to ${errorOutput}, save, and choose 'Retry with currently saved workflow' under ${executions}.`,
-		/** The same, if only earlier rounds of a loop or other nodes have charged results. */
-		skipOnlyItem: `To skip this row, set On Error to ${errorOutput}.`,
-	};
-}
-
 /** Returns the kind of media that the requests of a run are for. A node has one operation, so it is the same for all. */
 function kindOf(requests: ItemRequest[]): MediaKind {
 	const [first] = requests;
@@ -180,23 +155,32 @@ export function chargeSummary(
 	const hasCollectableResults =
 		chargedRequests.length > 0 || (failedItemRequests.length > 0 && !isIndeterminate);
 	const chargedItemCount = new Set(chargedRequests.map(({ index }) => index)).size;
-	const advice = retryAdvice(isSubWorkflow, isInLoop);
+	// Only the list of the sub-workflow's own executions offers its retry.
+	const executions = isSubWorkflow ? "the sub-workflow's Executions" : 'Executions';
+	// If both branches lead directly to the loop, n8n runs it twice per round, and so repeats the nodes after it.
+	const errorOutput = `'Continue (using error output)'${isInLoop ? ', connect both branches to a Merge node, and only this back to the loop' : ''}`;
+	// A retry of a changed node is charged for all rows.
+	const howToRetry = failsAgain
+		? `If you change nothing in this node, 'Retry with currently saved workflow' under ${executions} is charged only for what is missing.`
+		: `To continue, open ${executions} and choose 'Retry with currently saved workflow': with nothing else changed, only what is missing is charged.`;
 	// A user who first corrected the row would change parameters, so that the retry would be charged for all rows. If
 	// the outcome is indeterminate, the description advises no correction.
 	const adviceComesFirst = mustSkipItem && !isIndeterminate;
 	// If only some parts of a long text are paid for, the whole text still has to be requested.
 	const isPaid = failedItemRequests.length > 0 && !facts?.isIncomplete;
 	const whatToDo = joinSentences(
-		mustSkipItem && (adviceComesFirst ? 'First get the other rows:' : 'To get the other rows,'),
-		mustSkipItem ? advice.skipItem : advice[failsAgain ? 'retryUnchanged' : 'retry'],
+		mustSkipItem
+			? `${adviceComesFirst ? 'First get the other rows:' : 'To get the other rows,'} change only On Error (Settings) to ${errorOutput}, save, and choose 'Retry with currently saved workflow' under ${executions}.`
+			: howToRetry,
 		adviceComesFirst && isPaid && 'This row is paid for, too.',
 	);
 	const hasOnlyEarlierResults = hasEarlierRequests && !hasCollectableResults;
 	const after = joinSentences(
 		// The retry may have got this row after all, and another request for it would be charged.
 		adviceComesFirst && !isPaid && 'Then run only this row, if still missing.',
-		hasOnlyEarlierResults && failsAgain && advice.skipOnlyItem,
-		hasOnlyEarlierResults && advice.earlier,
+		hasOnlyEarlierResults && failsAgain && `To skip this row, set On Error to ${errorOutput}.`,
+		hasOnlyEarlierResults &&
+			`Earlier requests are paid for: choose 'Retry with currently saved workflow' under ${executions}, not a new run${isSubWorkflow ? ' or a retry of the caller' : ''}.`,
 		hasCollectableResults && !adviceComesFirst && whatToDo,
 		chargedRequests.length > 0 &&
 			`Already paid for${mustSkipItem ? ', so free in that retry' : ''}: ${chargedItemCount} other row${chargedItemCount > 1 ? 's' : ''} (${listResults(chargedRequests)}).`,
