@@ -84,6 +84,8 @@ const TABLE: Record<string, string[]> = {
 		'"该模型当前访问量过大，请您稍后再试"',
 		'{"Code":"RequestLimitExceeded.JobNumExceed","Message":"同时处理的任务数过多，请稍后重试。"}',
 		'{"code":1005,"msg":"Frequent operation"}',
+		'{"error_code":13,"error_msg":"Open api qps request limit reached"}',
+		'"服务算力资源不足"',
 		'"Status(StatusCode=ResourceExhausted, Detail=no tokens available for passthrough)"',
 	],
 	quota: [
@@ -175,6 +177,7 @@ const TABLE: Record<string, string[]> = {
 		'{"base_resp":{"status_code":1004,"status_msg":"token not match group"}}',
 		'{"error":{"message":"无效的令牌"}}',
 		'"身份验证失败"',
+		'{"code":1102,"msg":"token cannot be empty"}',
 	],
 	not_allowed: [
 		google(
@@ -227,6 +230,7 @@ const TABLE: Record<string, string[]> = {
 		'401 {"error":{"code":"1112","message":"您的账户已被锁定，请联系客服解锁"}}',
 		'{"code":-2001,"message":"[请求失败]: 生成失败，疑似存在异常行为，请重新尝试 (错误码: 4013)"}',
 		'"当前订阅套餐暂未开放该模型权限"',
+		'"This feature is paid-only and requires you to add a card"',
 	],
 	moderation: [
 		'{"raiMediaFilteredCount":1,"raiMediaFilteredReasons":["Veo could not generate 1 videos based on the prompt provided. You will not be charged for this request. Try rephrasing the prompt. Support codes: 42237218"]}',

@@ -166,6 +166,14 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'rejected', ['{"code":429,"data":{"id":7}}']],
 	['answer with a 200', 'unavailable', ['{"error":"Bad Gateway"}']],
 	['answer with a 200', 'foreignServer', [PAGE, '', '{"a":']],
+	[
+		'answer with a 200',
+		'rejected',
+		['{"error_code":"SIS.0032","error_msg":"\'format\' is invalid"}'],
+	],
+	['answer with a 200', 'rejected', ['{"ErrCode":400017,"ErrMsg":"invalid param"}']],
+	['answer with a 200', undefined, ['{"ErrCode":0,"ErrMsg":"Success"}', '{"error_code":null}']],
+	['answer with a 200', undefined, ['{"err_code":"","error_code":"0"}', '{"errorCode":200}']],
 	// An answer that has no result says why in words alone.
 	[
 		'created with a 200',

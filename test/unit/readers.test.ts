@@ -144,7 +144,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		[{ status: 'Task not found' }, { status: 'NOT_FOUND' }],
 	],
 	['end that a task seems to say', 'error', [{ status: 'CALLBACK_EXCEPTION' }]],
-	['end that a task seems to say', 'error', [{ status: 'deleted' }, { status: 'Stopped' }]],
+	['end that a task seems to say', 'error', ['deleted', 'Stopped', 'CANCEL'].map(asStatus)],
 	[
 		'end that a task seems to say',
 		undefined,

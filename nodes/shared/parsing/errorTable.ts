@@ -81,7 +81,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|采样)(?:速率|频率)(?:限制|过高)|访问量|(?:任务|请求)[^，。]{0,4}过多/,
+		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|采样)(?:速率|频率)(?:限制|过高)|访问量|(?:任务|请求)[^，。]{0,4}过多|(?:算力|资源)不足/,
 	],
 	[
 		'quota',
@@ -108,7 +108,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'not_allowed',
 		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|(?<!request )(?:white|allow)list|model access|insufficient permission/,
 		/(?:account|user|organi[sz]ation|workspace|project) (?:\w{1,20} ){0,3}(?:locked|suspended|banned|disabled|deactivated|blocked|restricted|frozen)/,
-		/free (?:user|tier|plan|account)|paid (?:user|plan|subscription)|(?:up|down)grade (?:your|to)|upgrade required/,
+		/free (?:user|tier|plan|account)|paid (?:user|plan|subscription|only)|(?:up|down)grade (?:your|to)|upgrade required/,
 		/(?:premium|pro|enterprise|higher|business) (?:plan|tier|subscription|account|user|only)/,
 		/(?:plan|tier|subscription) (?:\w{1,20} ){0,2}(?:required|does|doesn't|is not|needed)|requires? (?:a |an )(?:\w{1,20} ){0,2}(?:plan|subscription|tier)/,
 		/(?:not|n't) (?:\w{1,20} ){0,2}(?:available|allowed|included|enabled|supported|permitted|accessible) (?:in|for|on|with|under|by|to|from) (?:your|the current|current|free|this (?:plan|account|user|region|country|organi[sz]ation|project|key))/,
@@ -135,7 +135,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'token',
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad|illegal) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
-		/(?:token|api key|jwt|credentials?|authori[sz]ation)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not (?:recogni|match)|not found|is (?:missing|empty))/,
+		/(?:token|api key|jwt|credentials?|authori[sz]ation)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not (?:recogni|match)|not found|is missing|empty)/,
 		/\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)\b|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
 		/(?:鉴权|身份验证|认证|登录)[^，。]{0,4}(?:失败|失效|过期)|(?:无效|失效|过期|错误)的?(?:令牌|密钥)|(?:令牌|密钥)[^，。]{0,4}(?:无效|失效|过期|错误)/,
 	],
@@ -165,7 +165,7 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 
 	[
 		'throttled',
-		/(?:^|\. |error |code |http )429(?:\d{2,3})?\b|resource (?:has |been |is ){0,2}exhausted/,
+		/(?:^|\. |error |code |http )429(?:\d{2,3})?\b|resource (?:has |been |is ){0,2}exhausted|requests? limit/,
 	],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],

@@ -1,3 +1,4 @@
+import type { ServiceRecord } from '../contract';
 import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
@@ -58,12 +59,28 @@ function statusInCode(value: unknown): number | undefined {
 	return status === undefined ? undefined : Number(status);
 }
 
-/** True if an answer reports an error itself: by `error`, `errors`, `success: false`, `ok: false` or a `code` such as 401. */
+/** True if a record has a field such as `error_code` or `ErrCode` whose value does not mean success. */
+const hasErrorCode = (record: ServiceRecord): boolean =>
+	Object.entries(record).some(
+		([key, code]) =>
+			/^err(?:or)?_?code$/i.test(key) && !/^(?:0*|200|ok|success)$/i.test(asText(code) ?? ''),
+	);
+
+/**
+ * True if an answer reports an error itself: by `error`, `errors`, `error_code`, `success: false`, `ok: false` or a
+ * `code` such as 401.
+ */
 export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
 	const { error, errors, success, ok } = value;
 	const hasError = !isEmptyError(error) || !isEmptyError(errors);
-	return hasError || success === false || ok === false || statusInCode(value) !== undefined;
+	return (
+		hasError ||
+		hasErrorCode(value) ||
+		success === false ||
+		ok === false ||
+		statusInCode(value) !== undefined
+	);
 }
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
