@@ -63,7 +63,7 @@ function statusInCode(value: unknown): number | undefined {
 const hasErrorCode = (record: ServiceRecord): boolean =>
 	Object.entries(record).some(
 		([key, code]) =>
-			/^err(?:or)?_?code$/i.test(key) && !/^(?:0*|200|ok|success)$/i.test(asText(code) ?? ''),
+			/^err(?:or)?_?code$/i.test(key) && !/^(?:[012]?0*|ok|success)$/i.test(asText(code) ?? ''),
 	);
 
 /**
