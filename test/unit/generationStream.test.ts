@@ -1,5 +1,5 @@
 import { requestStream } from '../../nodes/MediaGeneration/run/generationStream';
-import { Semaphore } from '../../nodes/shared/async/semaphore';
+import { MemoryBudget } from '../../nodes/shared/async/memoryBudget';
 import { GENERATIONS } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
 
@@ -18,7 +18,7 @@ test.each(['stopStarting', 'abortInFlight'] as const)(
 		};
 		const order = {
 			...{ generation: GENERATIONS.framesToVideo, fields: {} },
-			prepareBody: async () => ({ memory: { budget: new Semaphore(1), bytes: 1 }, make }),
+			prepareBody: async () => ({ memory: { budget: new MemoryBudget(1), bytes: 1 }, make }),
 		};
 		const generate = async (_: unknown, call: { onSend(): Promise<void> }) => await call.onSend();
 		const record = { markSent: jest.fn() };

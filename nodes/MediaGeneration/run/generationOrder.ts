@@ -1,5 +1,5 @@
 import type { GenerationOperation } from '../../shared/contract';
-import type { BodyMemory } from '../../shared/pace/throttle';
+import type { MemoryNeed } from '../../shared/async/memoryBudget';
 
 /** The create call of one item, before it is sent. */
 export interface GenerationOrder {
@@ -21,6 +21,6 @@ export type GenerationFields = {
 
 /** A request body with images. `make` it right before each attempt to send, once its `memory` is taken. */
 export interface LargeBody {
-	memory: BodyMemory;
+	memory: MemoryNeed;
 	make(): Promise<Buffer>;
 }

@@ -6,6 +6,7 @@ import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import type { CallSignals } from '../async/callSignals';
 import { CoalescedReads } from '../async/coalescedReads';
+import type { MemoryNeed } from '../async/memoryBudget';
 import {
 	abortReason,
 	backoffMs,
@@ -25,7 +26,6 @@ import {
 import {
 	throttleOf,
 	type AdmittedCall,
-	type BodyMemory,
 	type CallKind,
 	type Outcome,
 	type RunningTask,
@@ -49,7 +49,7 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
 	/** The memory that a large body needs. It is taken before `onSend`, and given back as `AdmittedCall.end` says. */
-	memory?: BodyMemory;
+	memory?: MemoryNeed;
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
 	wantsStream?: boolean;

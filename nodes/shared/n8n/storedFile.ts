@@ -1,5 +1,6 @@
 import type { IBinaryData, IBinaryKeyData, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../account';
+import { MemoryBudget } from '../async/memoryBudget';
 import { Semaphore } from '../async/semaphore';
 import { isRecord } from '../parsing/values';
 
@@ -37,7 +38,7 @@ const BUDGET_BYTES = 128 * 1024 * 1024;
 /** The budgets of memory that all executions of this process share, in bytes. */
 class MemoryBudgets {
 	/** For the input images of requests. */
-	readonly images = new Semaphore(BUDGET_BYTES);
+	readonly images = new MemoryBudget(BUDGET_BYTES);
 	/**
 	 * For joined audio. It has its own budget, because images may stay in memory for a long time: until the service has
 	 * accepted the calls before theirs.

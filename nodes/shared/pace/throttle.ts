@@ -1,7 +1,7 @@
 import { accountOf } from '../account';
 import { abortReason, monotonicNow, sleep } from '../async/deadline';
 import { Queue } from '../async/queue';
-import type { Semaphore } from '../async/semaphore';
+import type { MemoryNeed } from '../async/memoryBudget';
 import { Failure, withDefaultFacts } from '../failure';
 import { isOverload } from '../parsing/errors';
 import { mentionsConcurrency } from '../parsing/errorTable';
@@ -22,15 +22,10 @@ const RANKS = {
 	poll: 2,
 };
 export type CallKind = keyof typeof RANKS;
-/** The memory for the body of a request: how many bytes of which budget. */
-export interface BodyMemory {
-	budget: Semaphore;
-	bytes: number;
-}
 /** A request that waits for its turn. */
 interface Candidate {
 	kind: CallKind;
-	memory?: BodyMemory;
+	memory?: MemoryNeed;
 }
 /** How often a request that waits only for memory looks for it, in ms. */
 const MEMORY_RECHECK_MS = 100;
@@ -123,8 +118,7 @@ export class Throttle {
 	private readonly queue = new Queue<Candidate>(
 		({ kind, memory }) => {
 			const delayMs = this.delayMs(kind);
-			const isMemoryFree = !memory || memory.budget.isFree(memory.bytes);
-			return isMemoryFree ? delayMs : Math.max(delayMs, MEMORY_RECHECK_MS);
+			return delayMs > 0 || !memory || memory.budget.isFree(memory) ? delayMs : MEMORY_RECHECK_MS;
 		},
 		(candidate) => this.onAdmit(candidate),
 		({ kind }) => RANKS[kind],
@@ -148,7 +142,7 @@ export class Throttle {
 		kind: CallKind,
 		signal: AbortSignal,
 		waitingSince = 0,
-		memory?: BodyMemory,
+		memory?: MemoryNeed,
 	): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
 		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
@@ -181,7 +175,7 @@ export class Throttle {
 
 	/** Records that a request is admitted now, and takes the memory for its body. */
 	private onAdmit({ kind, memory }: Candidate): void {
-		memory?.budget.take(memory.bytes);
+		memory?.budget.take(memory);
 		this.lastAdmittedAt = monotonicNow();
 		this.requestBreaker.onSent();
 		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
@@ -191,14 +185,14 @@ export class Throttle {
 		this.createBreaker.onSent();
 	}
 
-	private callOf(isCreate: boolean, waitingSince: number, memory?: BodyMemory): AdmittedCall {
+	private callOf(isCreate: boolean, waitingSince: number, memory?: MemoryNeed): AdmittedCall {
 		const admittedAt = monotonicNow();
 		const call: AdmittedCall = {
 			isCreate,
 			admittedAt,
 			waitingSince,
 			end: (outcome, failure) => {
-				memory?.budget.giveBack(memory.bytes);
+				memory?.budget.giveBack(memory);
 				this.onEnd(call, outcome, failure);
 			},
 		};

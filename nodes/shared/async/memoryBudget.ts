@@ -1,0 +1,49 @@
+import { monotonicNow } from './deadline';
+
+/** For how long a request that waits for memory keeps its place without asking again, in ms. */
+const PLACE_MS = 1000;
+
+/** The memory that one request needs. */
+export interface MemoryNeed {
+	budget: MemoryBudget;
+	bytes: number;
+}
+
+/**
+ * A budget of memory for requests that have other reasons to wait, too, and so ask again and again whether it is free.
+ * A need above the limit waits until nothing is taken.
+ */
+export class MemoryBudget {
+	private takenBytes = 0;
+	/**
+	 * When each need that waits last asked, in order of arrival, so that small ones cannot overtake a large one forever.
+	 * One that no longer asks, because it has to wait for something else, does not hold up the others.
+	 */
+	private readonly askedAt = new Map<MemoryNeed, number>();
+
+	constructor(private readonly limitBytes: number) {}
+
+	/** Returns true if the memory can be taken now. If not, ask again soon: that keeps the place of the need. */
+	isFree(need: MemoryNeed): boolean {
+		const now = monotonicNow();
+		for (const [other, askedAt] of this.askedAt) {
+			if (other === need || now - askedAt < PLACE_MS) break;
+			this.askedAt.delete(other);
+		}
+		const [first = need] = this.askedAt.keys();
+		const fits = this.takenBytes === 0 || this.takenBytes + need.bytes <= this.limitBytes;
+		if (first === need && fits) return true;
+		this.askedAt.set(need, now);
+		return false;
+	}
+
+	/** Takes the memory. Check `isFree` right before, and call `giveBack` once. */
+	take(need: MemoryNeed): void {
+		this.takenBytes += need.bytes;
+		this.askedAt.delete(need);
+	}
+
+	giveBack({ bytes }: MemoryNeed): void {
+		this.takenBytes -= bytes;
+	}
+}

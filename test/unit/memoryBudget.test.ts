@@ -1,0 +1,65 @@
+import { MemoryBudget, type MemoryNeed } from '../../nodes/shared/async/memoryBudget';
+import { Throttle } from '../../nodes/shared/pace/throttle';
+
+const { signal } = new AbortController();
+let budget: MemoryBudget;
+const need = (bytes: number): MemoryNeed => ({ budget, bytes });
+
+beforeEach(() => {
+	jest.useFakeTimers({ now: Date.now() });
+	budget = new MemoryBudget(100);
+});
+afterEach(() => jest.useRealTimers());
+
+/** Sends requests of accounts of their own; returns the names of those that are in memory. */
+function senders() {
+	const inMemory = new Map<string, () => void>();
+	const send = async (name: string, bytes: number, from = signal) => {
+		const call = await new Throttle().admit('create', from, 0, need(bytes));
+		inMemory.set(name, () => {
+			inMemory.delete(name);
+			call.end('succeeded');
+		});
+	};
+	return { inMemory, send };
+}
+
+test('a large body is not overtaken by small ones of other accounts, and comes alone', async () => {
+	const { inMemory, send } = senders();
+	await send('first', 60);
+	void send('large', 300);
+	await jest.advanceTimersByTimeAsync(200);
+	void send('small', 10);
+	await jest.advanceTimersByTimeAsync(5000);
+	expect([...inMemory.keys()]).toEqual(['first']);
+	inMemory.get('first')!();
+	await jest.advanceTimersByTimeAsync(500);
+	expect([...inMemory.keys()]).toEqual(['large']);
+	inMemory.get('large')!();
+	await jest.advanceTimersByTimeAsync(500);
+	expect([...inMemory.keys()]).toEqual(['small']);
+});
+
+test('one that no longer waits, or waits for something else, holds up nobody', async () => {
+	const { inMemory, send } = senders();
+	await send('first', 60);
+	const leaving = new AbortController();
+	const large = send('large', 300, leaving.signal).catch(() => 'left');
+	await jest.advanceTimersByTimeAsync(200);
+	leaving.abort();
+	expect(await large).toBe('left');
+	void send('small', 10);
+	await jest.advanceTimersByTimeAsync(1500);
+	expect([...inMemory.keys()]).toEqual(['first', 'small']);
+});
+
+test('a request that waits for memory holds up no other of its account', async () => {
+	const throttle = new Throttle();
+	budget.take(need(90));
+	void throttle.admit('create', signal, 0, need(20));
+	await jest.advanceTimersByTimeAsync(200);
+	const isAdmitted = jest.fn();
+	void throttle.admit('create', signal).then(isAdmitted);
+	await jest.advanceTimersByTimeAsync(50);
+	expect(isAdmitted).toHaveBeenCalled();
+});
