@@ -103,13 +103,30 @@ describe('an event whose execution n8n could not start', () => {
 		expect(trigger.events()).toEqual(['progress 1 50', 'progress 2 60', 'progress 1 70']);
 	});
 
-	it('is given up after ten tries, and told by the next activation', async () => {
+	it('is told within an hour after n8n could start nothing for half a day', async () => {
+		let isRefusing = true;
+		const execute = async () => {
+			if (isRefusing) throw busy();
+			return {} as IRun;
+		};
+		const trigger = await refusing(0, { execute });
+		const taskId = await passWhile(createTask('Very busy'));
+		await pass(12 * 3600, 3600);
+		isRefusing = false;
+		const before = trigger.started.length;
+		expect(before).toBeLessThan(40);
+		await pass(3600, 600);
+		expect(trigger.events().slice(before)).toEqual([`completed ${taskId} 100`]);
+	});
+
+	it('is given up after a day, and told by the next activation', async () => {
 		const setting = { nodeId: 'refused' };
 		const trigger = await refusing(Infinity, setting);
 		const taskId = await passWhile(createTask('Very busy'));
-		await passUntil(() => trigger.started.length === 10, 600);
-		await pass(1800, 10);
-		expect(trigger.started.length).toBe(10);
+		await pass(36 * 3600, 3600);
+		const { length } = trigger.started;
+		await pass(6 * 3600, 3600);
+		expect(trigger.started.length).toBe(length);
 		await passUntil(() => sim.countOpenSockets() === 1);
 		await trigger.close();
 		const next = await passWhile(activate(setting));

@@ -20,10 +20,10 @@ const MAX_CONCURRENT_EXECUTIONS = 20;
 const MAX_SLOT_HOLD_MS = 60_000;
 /** Time limit for downloading the files of one event, in ms. */
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
-/** The maximum number of attempts to emit an event, if n8n fails to start its execution. */
-const MAX_EMIT_ATTEMPTS = 10;
+/** The maximum number of attempts to emit an event, if n8n fails to start its execution. They take about a day. */
+const MAX_EMIT_ATTEMPTS = 45;
 /** The longest pause between two attempts, in ms. */
-const MAX_EMIT_PAUSE_MS = 60_000;
+const MAX_EMIT_PAUSE_MS = 3_600_000;
 
 /** One event that should start one execution. */
 export interface Emission {
