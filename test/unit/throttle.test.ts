@@ -344,6 +344,7 @@ describe('the throttle', () => {
 			const task = throttle.startTask();
 			await jest.advanceTimersByTimeAsync(3000);
 			task.end(OVERLOAD);
+			expect(throttle.createBreaker.isOutage).toBe(false);
 			next = throttle.admit('create', signal);
 			await expectAdmitted(next, { after: 29_000, within: 60_000 });
 		}
@@ -366,6 +367,8 @@ describe('the throttle', () => {
 
 	test('no other call takes the place of one whose task begins a moment after the answer', async () => {
 		const throttle = new Throttle();
+		(await throttle.admit('read', signal)).end('succeeded');
+		await jest.advanceTimersByTimeAsync(1);
 		throttle.limit.onRefused(monotonicNow(), 1);
 		const call = await throttle.admit('create', signal);
 		const isAdmitted = watch(throttle.admit('create', signal));
@@ -392,6 +395,43 @@ describe('the throttle', () => {
 		const since = monotonicNow();
 		await Promise.all([1, 2, 3].map(() => throttle.admit('create', signal)));
 		expect(monotonicNow()).toBe(since);
+	});
+
+	test.each(['read', 'poll', 'background', 'create'] as const)(
+		'a %s waits as long as the service asks for, then one goes out before all others',
+		async (kind) => {
+			jest.spyOn(Math, 'random').mockReturnValue(0);
+			const throttle = new Throttle();
+			await refuse(throttle, new Failure('rateLimited', { retryAfterMs: 5000 }));
+			const first = throttle.admit(kind, signal);
+			const isSecondAdmitted = watch(throttle.admit(kind, signal));
+			await expectAdmitted(first, { after: 4900, within: 5100 });
+			await jest.advanceTimersByTimeAsync(800);
+			expect(isSecondAdmitted()).toBe(false);
+			(await first).end('succeeded');
+			await jest.advanceTimersByTimeAsync(500);
+			expect(isSecondAdmitted()).toBe(true);
+		},
+	);
+
+	test('the first create call goes out alone, because its answer may be that of all', async () => {
+		const throttle = new Throttle();
+		const first = await throttle.admit('create', signal);
+		const isSecondAdmitted = watch(throttle.admit('create', signal));
+		await jest.advanceTimersByTimeAsync(1000);
+		expect(isSecondAdmitted()).toBe(false);
+		first.end('succeeded');
+		await jest.advanceTimersByTimeAsync(0);
+		expect(isSecondAdmitted()).toBe(true);
+	});
+
+	test('a trigger’s reads are eight a second at most, also where nothing was refused', async () => {
+		const throttle = new Throttle();
+		let read = 0;
+		for (let waiting = 0; waiting < 100; waiting++)
+			void throttle.admit('background', signal).then((call) => (read++, call.end('succeeded')));
+		await jest.advanceTimersByTimeAsync(5000);
+		expect([read > 35, read < 45]).toEqual([true, true]);
 	});
 
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
@@ -450,13 +490,66 @@ describe('the throttle', () => {
 		expect(read).toBeLessThan(80);
 	});
 
+	test.each([
+		['rate', RATE],
+		['load', new Failure('unavailable', { status: 503, meaning: 'throttled' })],
+	])('what is not sent yet when another is refused for %s must not go out', async (_, failure) => {
+		const throttle = new Throttle();
+		(await throttle.admit('create', signal)).end('succeeded');
+		const [refused, other] = await Promise.all([1, 2].map(() => throttle.admit('create', signal)));
+		pass(1);
+		expect(other!.isRevoked()).toBe(false);
+		refused!.end('throttled', failure);
+		expect(other!.isRevoked()).toBe(true);
+	});
+
+	test('of more and more in flight, the eighth and each with twice the number is read early', () => {
+		const throttle = new Throttle();
+		const tasks = Array.from({ length: 40 }, () => throttle.startTask());
+		const early = tasks.flatMap(({ isSpotCheck }, n) => (isSpotCheck ? [n + 1] : []));
+		expect(early).toEqual([8, 16, 32]);
+		for (const task of tasks) task.end();
+		expect(throttle.startTask().isSpotCheck).toBe(false);
+	});
+
+	test('what succeeds raises the limit, what fails does not', () => {
+		const rise = (error?: Failure) => {
+			const throttle = new Throttle();
+			throttle.limit.onRefused(monotonicNow(), 1);
+			for (let n = 0; n < 20; n++) throttle.startTask().end(error);
+			return throttle.limit.current - 1;
+		};
+		expect([rise() > 0.5, rise(new Failure('taskFailed'))]).toEqual([true, 0]);
+	});
+
 	test('a call counts until it ends, however it ends', async () => {
 		const throttle = new Throttle();
-		const [task, stream] = [throttle.startTask(), throttle.startTask()];
-		expect(throttle.inFlight).toBe(2);
-		stream.end();
-		task.end(OVERLOAD);
+		const tasks = [1, 2, 3, 4, 5].map(() => throttle.startTask());
+		expect(throttle.inFlight).toBe(5);
+		expect(tasks[4]!.end(OVERLOAD)).toMatchObject({ facts: { safeInFlight: 4 } });
+		// The others show that not everything fails.
+		expect(throttle.createBreaker.delayMs).toBeLessThanOrEqual(0);
+		tasks[3]!.end();
+		throttle.limit.onRefused(monotonicNow() + 1, 2);
+		// A number for the user, although the limit is 1.9.
+		expect(tasks[2]!.end(OVERLOAD)).toMatchObject({ facts: { safeInFlight: 1 } });
+		tasks[1]!.end();
+		tasks[0]!.end(OVERLOAD);
 		expect(throttle.inFlight).toBe(0);
 		expect(throttle.limit.current).toBe(1);
+	});
+
+	test.each([
+		['succeeded', false],
+		['rejected', false],
+		['unknown', true],
+	] as const)('an outage after which a create call has %s: does it go on?', async (...row) => {
+		const [outcome, isOutage] = row;
+		const throttle = new Throttle();
+		(await throttle.admit('create', signal)).end('unavailable', new Failure('unavailable'));
+		const probe = throttle.admit('create', signal);
+		await jest.advanceTimersByTimeAsync(2000);
+		(await probe).end(outcome);
+		expect(throttle.createBreaker.isOutage).toBe(isOutage);
 	});
 });
