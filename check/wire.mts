@@ -2,13 +2,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBrotliDecompress, createUnzip } from 'node:zlib';
+import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { WebSocket as TellingWebSocket } from 'ws';
 import { shared } from './shared.mts';
 
-/** A part of an answer without its compression, or one WebSocket message. */
+/** A part of an answer, or one WebSocket message. */
 interface Part {
 	/** When it arrived, in ms since its exchange began. */
 	ms: number;
@@ -125,29 +124,16 @@ function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = ()
 	exchange.http = response.httpVersion;
 	// A copy, because the node's HTTP client removes some.
 	exchange.headers = { ...response.headers };
-	const coding = response.headers['content-encoding']?.toLowerCase() ?? '';
-	const decoder = DECODERS[coding]?.() ?? new PassThrough();
-	// What cannot be decoded is lost to the node, too.
-	decoder.on('error', () => {});
-	decoder.on('data', (bytes: Buffer) => {
-		keep(exchange, bytes);
-		onPart();
-	});
 	response.on('error', onErrorOf(exchange));
 	response.on('end', () => end(exchange));
 	// A listener for `data` would take the parts from the node.
 	const push = response.push.bind(response);
 	response.push = (part: Buffer | null, encoding) => {
-		if (part) decoder.write(part);
+		if (part) keep(exchange, part);
+		onPart();
 		return push(part, encoding);
 	};
 }
-
-const DECODERS: Record<string, () => PassThrough> = {
-	gzip: createUnzip,
-	deflate: createUnzip,
-	br: createBrotliDecompress,
-};
 
 /** Records a WebSocket, and returns its exchange. */
 function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
@@ -194,6 +180,23 @@ globalThis.WebSocket = class extends WebSocket {
 	}
 };
 
+/** Decoders of compressed answers, which may have been cut. */
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
+	gzip: (bytes) => unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }),
+	deflate: (bytes) => unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }),
+	br: (bytes) => brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+};
+
+/** Returns the body of an answer without its compression. What cannot be decoded is kept as it is. */
+function bodyOf({ headers, parts }: Exchange): Buffer {
+	const bytes = Buffer.concat(parts.map((part) => part.bytes));
+	try {
+		return DECODERS[headers['content-encoding']?.toLowerCase() ?? '']?.(bytes) ?? bytes;
+	} catch {
+		return bytes;
+	}
+}
+
 /** True if a body is a file. Only the first bytes tell, because headers may be wrong. */
 function isFile(method: string, body: Buffer): boolean {
 	const start = body.subarray(0, shared.SNIFF_BYTES);
@@ -209,7 +212,8 @@ const EVENT_END = { events: /(?<=\n\n|\r\r|\n\r\n)/, lines: /(?<=\n)/, plain: /(
 export function readExchange({ parts, ...head }: Exchange): ReadExchange {
 	const messages = parts.map(({ ms, bytes }) => ({ ms, text: bytes.toString() }));
 	if (head.status === 101) return { ...head, bytes: 0, pieces: messages };
-	const body = Buffer.concat(parts.map(({ bytes }) => bytes));
+	const bodyUpTo = (count: number) => bodyOf({ ...head, parts: parts.slice(0, count) });
+	const body = bodyUpTo(parts.length);
 	if (isFile(head.method, body)) {
 		const base64 = body.toString('base64', 0, FILE_START_BYTES);
 		return { ...head, bytes: body.length, pieces: [{ ms: parts[0]!.ms, base64 }] };
@@ -217,10 +221,11 @@ export function readExchange({ parts, ...head }: Exchange): ReadExchange {
 	const whole = { ...head, bytes: 0, pieces: [{ ms: 0, text: body.toString() }] };
 	// One character for each byte, so that the lengths are those of the parts.
 	const events = body.toString('latin1').split(EVENT_END[formOf(whole)]);
-	let [last, size, arrived] = [-1, 0, 0];
+	let last = events.length > 1 ? 0 : parts.length - 1;
+	let size = 0;
 	const pieces = events.filter(Boolean).map((event) => {
 		size += event.length;
-		while (arrived < size) arrived += parts[++last]!.bytes.length;
+		while (last < parts.length - 1 && bodyUpTo(last + 1).length < size) last++;
 		return { ms: parts[last]!.ms, text: Buffer.from(event, 'latin1').toString() };
 	});
 	return { ...whole, pieces };
