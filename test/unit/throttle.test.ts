@@ -336,18 +336,22 @@ describe('the throttle', () => {
 		await expectAdmitted(throttle.admit('create', signal), { after: 29_000, within: 60_000 });
 	});
 
-	test('one that is charged and fails although it is the only one is not followed by the next', async () => {
+	test('the pause doubles after each one that is charged and fails alone, until one succeeds', async () => {
 		const throttle = new Throttle();
-		let next = throttle.admit('create', signal);
-		for (let n = 0; n < 3; n++) {
-			(await next).end('succeeded');
+		const pauses: number[] = [];
+		let call = await throttle.admit('create', signal);
+		for (const outcome of [...Array<Failure>(6).fill(OVERLOAD), undefined, OVERLOAD]) {
+			call.end('succeeded');
 			const task = throttle.startTask();
 			await jest.advanceTimersByTimeAsync(3000);
-			task.end(OVERLOAD);
-			expect(throttle.createBreaker.isOutage).toBe(false);
-			next = throttle.admit('create', signal);
-			await expectAdmitted(next, { after: 29_000, within: 60_000 });
+			task.end(outcome);
+			const endedAt = monotonicNow();
+			const next = throttle.admit('create', signal);
+			await jest.advanceTimersByTimeAsync(1_000_000);
+			call = await next;
+			pauses.push((call.admittedAt - endedAt) / 1000);
 		}
+		expect(pauses).toEqual([40, 80, 160, 320, 320, 320, 0, 40]);
 	});
 
 	test('a refusal that comes before the others are accepted does not hold up the next call', async () => {
@@ -490,19 +494,6 @@ describe('the throttle', () => {
 		expect(read).toBeLessThan(80);
 	});
 
-	test.each([
-		['rate', RATE],
-		['load', new Failure('unavailable', { status: 503, meaning: 'throttled' })],
-	])('what is not sent yet when another is refused for %s must not go out', async (_, failure) => {
-		const throttle = new Throttle();
-		(await throttle.admit('create', signal)).end('succeeded');
-		const [refused, other] = await Promise.all([1, 2].map(() => throttle.admit('create', signal)));
-		pass(1);
-		expect(other!.isRevoked()).toBe(false);
-		refused!.end('throttled', failure);
-		expect(other!.isRevoked()).toBe(true);
-	});
-
 	test('of more and more in flight, the eighth and each with twice the number is read early', () => {
 		const throttle = new Throttle();
 		const tasks = Array.from({ length: 40 }, () => throttle.startTask());
@@ -536,7 +527,7 @@ describe('the throttle', () => {
 		tasks[1]!.end();
 		tasks[0]!.end(OVERLOAD);
 		expect(throttle.inFlight).toBe(0);
-		expect(throttle.limit.current).toBe(1);
+		expect(throttle.limit.current).toBe(0.5);
 	});
 
 	test.each([

@@ -65,11 +65,9 @@ export class CircuitBreaker {
 		}
 		// An old request may fail after a later one has succeeded. The success has shown that the outage is over.
 		if (!this.isClosed) this.isOutage ||= isOutage;
-		const backoffMs = Math.min(
-			MAX_COOLDOWN_MS,
-			FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1),
-		);
-		const cooldownMs = Math.min(retryAfterMs ?? backoffMs, MAX_OBEYED_RETRY_AFTER_MS);
+		const backoffMs = FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1);
+		const wantedMs = retryAfterMs ?? Math.min(backoffMs, MAX_COOLDOWN_MS);
+		const cooldownMs = Math.min(wantedMs, MAX_OBEYED_RETRY_AFTER_MS);
 		const jitterMs = Math.random() * MAX_JITTER_MS;
 		this.openUntil = Math.max(this.openUntil, monotonicNow() + cooldownMs + jitterMs);
 	}

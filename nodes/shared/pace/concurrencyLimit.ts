@@ -6,6 +6,10 @@ const DECREASE = 0.95;
 const ROUNDS_PER_RISE = 16;
 /** After a refusal, the limit has risen by 1 after this many ms even without a success, by 4 after twice as many. */
 const RISE_MS = 150_000;
+/** A limit below 1 is a pause before the next call: this many ms, divided by the limit. */
+const PAUSE_MS = 20_000;
+/** The minimum of the limit, at which the pause is more than five minutes. */
+const MIN_LIMIT = 1 / 16;
 
 /**
  * How many calls of an account may be in flight at once. There is no limit until a call is refused or fails because too
@@ -15,6 +19,8 @@ const RISE_MS = 150_000;
  *   and soon far above it if other clients are done. It rises by the same amount in every process that shares the
  *   account, so the processes get similar shares (AIMD, Chiu and Jain 1989).
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
+ *   If the call was the only one, other clients have probably taken all places. Then the limit falls to one half, and is
+ *   halved each time the next call fails as well (a limit below 1 is from Swift, Kumar et al. 2020).
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -38,6 +44,7 @@ export class ConcurrencyLimit {
 
 	/** The ms until one more call fits beside `inFlight` others: 0 if now, Infinity if time alone does not help. */
 	delayMs(inFlight: number): number {
+		if (this.base < 1 && inFlight === 0) return this.cutAt + PAUSE_MS / this.base - monotonicNow();
 		const neededLimit = inFlight + 1;
 		if (neededLimit <= this.current) return 0;
 		return (Math.sqrt(neededLimit - this.base) - this.rootOfRise) * this.riseMs;
@@ -52,23 +59,25 @@ export class ConcurrencyLimit {
 
 	/** Call this when a call has succeeded that was accepted when `inFlight` calls were in flight, itself included. */
 	onSuccess(inFlight: number): void {
+		this.base = Math.max(1, this.base);
 		if (inFlight > this.current - 1) this.rounds += 1 / this.current;
 	}
 
 	/** Call this when a call sent at `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
-		if (sentAt > this.cutAt) this.cutTo(DECREASE * inFlight);
+		if (sentAt > this.cutAt) this.cutTo(Math.max(1, DECREASE * inFlight));
 	}
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
-		this.cutTo(Math.min(this.current, inFlight));
+		const provenLimit = inFlight || Math.max(MIN_LIMIT, Math.min(1, this.current) / 2);
+		this.cutTo(Math.min(this.current, provenLimit));
 		this.riseMs = Infinity;
 	}
 
 	private cutTo(limit: number): void {
-		this.base = Math.max(1, limit);
+		this.base = limit;
 		this.cutAt = monotonicNow();
 		this.rounds = 0;
 	}

@@ -45,7 +45,7 @@ const FIRST_SPOT_CHECK = 8;
 const FIRST_OTHER_CLIENTS_COOLDOWN_MS = 5000;
 /**
  * The cooldown, in ms, if the next create call is refused for the same reason: other clients of the account have taken
- * all places. It also follows the failure of a lone task for that reason, because each of them is charged.
+ * all places.
  */
 const OTHER_CLIENTS_COOLDOWN_MS = 40_000;
 
@@ -213,10 +213,8 @@ export class Throttle {
 				if (error === undefined) this.limit.onSuccess(inFlight);
 				if (!isOverload(error)) return error;
 				this.limit.onOverload(inFlight - 1);
-				// None of ours is left, so other clients of the account have probably taken all places.
-				if (this.inFlight === 0)
-					this.createBreaker.onFailure(monotonicNow(), false, OTHER_CLIENTS_COOLDOWN_MS);
-				return withDefaultFacts(error, { safeInFlight: Math.floor(this.limit.current) });
+				const safeInFlight = Math.max(1, Math.floor(this.limit.current));
+				return withDefaultFacts(error, { safeInFlight });
 			},
 		};
 	}
@@ -245,8 +243,7 @@ export class Throttle {
 
 	/** Limits the number in flight, or delays create calls or all requests, as the reason of a refusal says. */
 	private onThrottled({ isCreate, admittedAt }: AdmittedCall, { kind, facts }: Failure): void {
-		const { reason, retryAfterMs } = facts;
-		if (isCreate && mentionsConcurrency(reason)) {
+		if (isCreate && mentionsConcurrency(facts.reason)) {
 			this.limit.onRefused(admittedAt, this.inFlight);
 			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
 			const isFirst = this.createBreaker.consecutiveFailures === 0;
@@ -254,10 +251,10 @@ export class Throttle {
 			if (isOnlyCall) this.createBreaker.onFailure(admittedAt, false, cooldownMs);
 		} else if (isCreate && kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
-			this.createBreaker.onFailure(admittedAt, false, retryAfterMs);
+			this.createBreaker.onFailure(admittedAt, false, facts.retryAfterMs);
 		} else {
 			this.interval.onThrottled(admittedAt);
-			this.requestBreaker.onFailure(admittedAt, false, retryAfterMs);
+			this.requestBreaker.onFailure(admittedAt, false, facts.retryAfterMs);
 		}
 	}
 }
