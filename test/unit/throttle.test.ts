@@ -100,14 +100,14 @@ describe('the circuit breaker', () => {
 		expect(opened(false).breaker.delayMs).toBe(1500);
 	});
 
-	test('doubles its cooldown, but obeys the service', () => {
+	test('doubles its cooldown, and waits longer if the service asks for it', () => {
 		const breaker = new CircuitBreaker();
 		const cooldowns = [...Array<undefined>(6).fill(undefined), 100, 90_000].map((retryAfterMs) => {
 			pass(100);
 			breaker.onFailure(monotonicNow(), false, retryAfterMs);
 			return breaker.delayMs;
 		});
-		expect(cooldowns).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000, 100, 60_000]);
+		expect(cooldowns).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000, 15_000, 60_000]);
 	});
 });
 

@@ -1,6 +1,6 @@
 import { monotonicNow } from '../async/deadline';
 
-/** The cooldown after the first failure, in ms, unless the service asks for another one. */
+/** The cooldown after the first failure, in ms, unless the service asks for a longer one. */
 const FIRST_COOLDOWN_MS = 1000;
 /** The longest cooldown to which repeated failures lead, in ms. Only the next request can show that the cause is gone. */
 const MAX_COOLDOWN_MS = 15_000;
@@ -53,7 +53,8 @@ export class CircuitBreaker {
 	 * breaker last opened does not open it again, but may lengthen the cooldown.
 	 *
 	 * - `isOutage` is true if the service gave no usable answer.
-	 * - `retryAfterMs` is the cooldown that the service asks for, in ms.
+	 * - `retryAfterMs` is the least cooldown that the service asks for, in ms. After repeated failures it may be too short,
+	 *   because other processes wait for the same time.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number): void {
 		// Requests that are in flight together mostly fail for the same reason, so their failures count as one.
@@ -66,8 +67,8 @@ export class CircuitBreaker {
 		// An old request may fail after a later one has succeeded. The success has shown that the outage is over.
 		if (!this.isClosed) this.isOutage ||= isOutage;
 		const backoffMs = FIRST_COOLDOWN_MS * 2 ** (this.consecutiveFailures - 1);
-		const wantedMs = retryAfterMs ?? Math.min(backoffMs, MAX_COOLDOWN_MS);
-		const cooldownMs = Math.min(wantedMs, MAX_OBEYED_RETRY_AFTER_MS);
+		const askedMs = Math.min(retryAfterMs ?? 0, MAX_OBEYED_RETRY_AFTER_MS);
+		const cooldownMs = Math.max(askedMs, Math.min(backoffMs, MAX_COOLDOWN_MS));
 		const jitterMs = Math.random() * MAX_JITTER_MS;
 		this.openUntil = Math.max(this.openUntil, monotonicNow() + cooldownMs + jitterMs);
 	}
