@@ -178,7 +178,7 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 	const soon = from + 2 * SECOND;
 	if (Math.min(...sent) > soon && !isSlowed(book, from, soon)) yield 'it begins late';
 	const isCalm = book.faults.every(({ at }) => at > ended[0]!.at);
-	if (!isCalm || most < works.length || works.length > 22) return;
+	if (!isCalm || most < works.length || works.length > 16) return;
 	if (Math.max(...sent) > soon) yield 'it goes on late';
 	const late = ended[0]!.at - Math.max(...works.map((work) => work.made?.at ?? Infinity));
 	// After five minutes of silence the history is looked into, every ten seconds.

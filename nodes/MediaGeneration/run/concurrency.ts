@@ -5,7 +5,7 @@ import type { Throttle } from '../../shared/pace/throttle';
 /** How many slots a run has in its first second, if the concurrency is chosen automatically. */
 const FIRST_SECOND_SLOTS = 10;
 /** How many slots it has at least after that. */
-const MIN_SLOTS = 22;
+const MIN_SLOTS = 16;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
 const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */

@@ -34,8 +34,9 @@ const BACKGROUND_INTERVAL_MS = 125;
 /** While there is a request interval, the time between two background reads is at least this many times as long. */
 const BACKGROUND_FACTOR = 10;
 /**
- * If a task raises the number in flight to this count for the first time, or to twice as many, four times and so on, it
- * is read early. An overloaded service fails tasks after it has charged them, so an overload has to be noticed soon.
+ * If a task raises the number in flight to this count for the first time, it is read early, as is the next one that
+ * raises it by a quarter, and so on. An overloaded service fails tasks after it has charged them, so an overload has to
+ * be noticed soon.
  */
 const FIRST_SPOT_CHECK = 8;
 /**
@@ -203,7 +204,7 @@ export class Throttle {
 	startTask(): RunningTask {
 		const inFlight = ++this.inFlight;
 		const isSpotCheck = inFlight === this.nextSpotCheck;
-		if (isSpotCheck) this.nextSpotCheck *= 2;
+		if (isSpotCheck) this.nextSpotCheck = Math.ceil(1.25 * inFlight);
 		this.limit.onAccepted(inFlight);
 		return {
 			isSpotCheck,

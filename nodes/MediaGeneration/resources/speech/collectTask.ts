@@ -99,7 +99,10 @@ export async function collectTask(
 				report.progress(`task ${taskId}: ${percentage} %`);
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
-			onUnfinished: onHealthy,
+			onUnfinished() {
+				// Beside a WebSocket, a task may be read so early that an overload may still fail it.
+				if (!accountSocket.isOpen) onHealthy();
+			},
 		});
 		const task = await taskPromise.catch((error: unknown) => {
 			if (!isExisting && isTaskGone(error)) orderOrId.entry.setGone(error);
