@@ -29,10 +29,6 @@ export interface HistoryEntry {
 export const countFiles = (entries: HistoryEntry[]): number =>
 	entries.reduce((sum, { files }) => sum + Math.max(1, files.length), 0);
 
-/** Returns true if one of the identifiers of `entry` is in `identifiers`. */
-export const hasAnyIdentifier = (entry: HistoryEntry, identifiers: ReadonlySet<string>): boolean =>
-	entry.identifiers.some((identifier) => identifiers.has(identifier));
-
 /**
  * Converts the records of the history, newest first, to entries, oldest first. Relative URLs are resolved against
  * `baseUrl`. Pure.

@@ -2,7 +2,7 @@ import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, MEDIA } from '../contract';
 import { asText, hasNoZone, isSameText } from '../parsing/values';
 import { apparentKind, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
-import { countFiles, hasAnyIdentifier, type HistoryEntry } from './historyEntries';
+import { countFiles, type HistoryEntry } from './historyEntries';
 import { identifiersOfRequest, type MediaRequest } from './requestLedger';
 
 /** How long after the search for its result a generation may still finish, in ms. */
@@ -65,7 +65,7 @@ export function matchHistory(
 	entries: HistoryEntry[],
 	ownAccountKey: string,
 ): HistoryEntry[] {
-	const provenEntries = entries.filter(matchesByIdentifier(request));
+	const provenEntries = entries.filter(matchesByIdentifier([request]));
 	const entriesWithPrompt = entries.filter(({ prompt }) => prompt === request.prompt);
 	const unclaimedEntries = entriesWithPrompt.filter(isUnclaimedBy(requestsWithPrompt));
 	const couldBeOwn = couldBelongTo(request);
@@ -73,7 +73,7 @@ export function matchHistory(
 
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: MediaRequest) => {
-		const ownEntries = entries.filter(matchesByIdentifier(owner));
+		const ownEntries = entries.filter(matchesByIdentifier([owner]));
 		const { requestedCount, announcedIds, files, failedIds } = owner;
 		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
@@ -143,17 +143,17 @@ export const candidatesFor = (
  * request here, a retry would pay for this request again.
  */
 function isUnclaimedBy(requests: MediaRequest[]): (entry: HistoryEntry) => boolean {
-	const identifiers = new Set(requests.flatMap(identifiersOfRequest));
-	return (entry) => !entry.hasFailed && !hasAnyIdentifier(entry, identifiers);
+	const isClaimed = matchesByIdentifier(requests);
+	return (entry) => !entry.hasFailed && !isClaimed(entry);
 }
 
 /**
- * Returns a predicate for history entries. It is true for an entry whose id was announced to `owner`, and for an entry
- * that has a file of `owner`.
+ * Returns a predicate for history entries. It is true for an entry whose id was announced to one of `owners`, and for an
+ * entry that has a file of one of them.
  */
-export function matchesByIdentifier(owner: MediaRequest): (entry: HistoryEntry) => boolean {
-	const identifiers = new Set(identifiersOfRequest(owner));
-	return (entry) => hasAnyIdentifier(entry, identifiers);
+export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntry) => boolean {
+	const ownIdentifiers = new Set(owners.flatMap(identifiersOfRequest));
+	return ({ identifiers }) => identifiers.some((identifier) => ownIdentifiers.has(identifier));
 }
 
 /**

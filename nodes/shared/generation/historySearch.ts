@@ -170,7 +170,7 @@ export async function findRenewedFile(
 ): Promise<GeneratedFile> {
 	const search = async (deadline: AbortSignal) => {
 		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
-		const ownEntries = entries.filter(matchesByIdentifier(request));
+		const ownEntries = entries.filter(matchesByIdentifier([request]));
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
 	};

@@ -22,10 +22,6 @@ import { wordingOf } from './messages';
 /** How long the response may take, in ms. */
 const TEST_TIMEOUT_MS = 15_000;
 
-/** What it means for the user that the WebSocket can't be opened. */
-const POLLING =
-	"results come by polling, and of speech tasks, the trigger detects only those in 'Task IDs'. Check 'WebSocket URL'";
-
 /** Tests a credential by reading the account (§4.10) and opening the WebSocket (§6.2). Never rejects. */
 export async function testMediaGenerationApi(
 	this: ICredentialTestFunctions,
@@ -41,7 +37,7 @@ export async function testMediaGenerationApi(
 		const isEntered = asText(credential.data?.webSocketUrl) !== undefined;
 		return {
 			status: isEntered ? 'Error' : 'OK',
-			message: `${message}, but the WebSocket can't be opened: ${POLLING}`,
+			message: `${message}, but the WebSocket can't be opened: results come by polling, and of speech tasks, the trigger detects only those in 'Task IDs'. Check 'WebSocket URL'`,
 		};
 	} catch (error) {
 		const failure = toFailure(error);
