@@ -181,6 +181,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 		['{"task_id":"","base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}'],
 	],
 	['created with a 200', 'outOfCredit', ['{"code":1101,"message":"Account in arrears"}']],
+	['created with a 200', 'outOfCredit', ['{"code":-2009,"message":"积分不足","data":null}']],
 	['created with a 200', 'tokenRefused', ['{"code":1004,"message":"Authorization has expired"}']],
 	[
 		'created with a 200',

@@ -173,7 +173,7 @@ export const isErrorAnswer = (answer: unknown): boolean =>
 
 /** Finds a code that is not one of the usual ones for success, such as 0, 200 or 10000. */
 const FAILURE_CODE =
-	/"(?:err(?:or)?_?|status_?|ret_?)?code":"?(?![012]0*\b|2\d\d\b|ok\b|success)\w/i;
+	/"(?:err(?:or)?_?|status_?|ret_?)?code":"?(?![012]0*\b|2\d\d\b|ok\b|success)-?\w/i;
 
 /**
  * True if an answer that has no result tells in known words why, and has a code for it, although it reports no error as
