@@ -84,12 +84,12 @@ export class HistoryWatch {
 			return await coalescedReads.share(`history ${pageNumber}`, startedAfter, signal, fetchPage);
 		};
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
-		// A manual test shows the newest entry with a file at once, although it is not new.
-		const showsNewest = isManual && !outbox.cursor;
+		// A manual test emits the newest entry with a file at once, although it is not new.
+		const emitsNewest = isManual && !outbox.cursor;
 		ledgerOf(api.credential).onHistoryRead(listedEntries);
 		const { endedEntries, nextState } = findEndedEntries(listedEntries, outbox, accountKey);
 		Object.assign(outbox, nextState);
-		if (showsNewest)
+		if (emitsNewest)
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
 		if (closing.aborted) return;
 		for (const entry of endedEntries) {

@@ -46,9 +46,9 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
 		// A total of fewer records than there are tells nothing; some services always send 0.
 		const isTotalKnown = total !== undefined && total >= records.size;
-		const mayGoOn = isTotalKnown ? records.size < total : isFullPage;
+		const needsNextPage = isTotalKnown ? records.size < total : isFullPage;
 		const isLast =
-			!mayGoOn ||
+			!needsNextPage ||
 			records.size === countBefore ||
 			records.size >= paging.limit ||
 			paging.shouldStop?.(page) === true;

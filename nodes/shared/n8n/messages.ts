@@ -282,7 +282,7 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 	}),
 	webSocketUnsupported: () => ({
 		message:
-			"This n8n runs on a version of Node.js without WebSocket. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'",
+			"This n8n runs on a version of Node.js without WebSocket support. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'",
 		description: 'The trigger then checks those.',
 	}),
 	webSocketBlocked: () => ({
