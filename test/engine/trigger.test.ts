@@ -222,7 +222,7 @@ it('trigger and waiting items share one socket', async () => {
 	await trigger.has(1);
 	expect([sim.openedSocketCount, sim.countOpenSockets()]).toEqual([1, 1]);
 	await trigger.close();
-	await sim.waitFor(() => sim.countOpenSockets() === 0, 10_000);
+	await sim.waitFor(() => sim.countOpenSockets() === 0, 1000);
 });
 
 it('the token, in every field of a task and its file, is nowhere in what is told, kept and logged', async () => {

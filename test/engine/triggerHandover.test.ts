@@ -110,10 +110,8 @@ describe('a task whose only message comes', () => {
 		const setting = { nodeId: 'between' };
 		const first = await activateListening(setting);
 		await first.close();
-		// n8n takes its time.
-		await new Promise((resolve) => setTimeout(resolve, 1500));
 		sim.broadcast(message('between', 100));
-		await new Promise((resolve) => setTimeout(resolve, 500));
+		await new Promise((resolve) => setTimeout(resolve, 20));
 		const next = await activate(setting);
 		await next.has(1);
 		expect(next.events()).toEqual(['completed between 100']);

@@ -13,11 +13,6 @@ const MAX_FOLLOWED_TASKS = 1000;
 const MAX_FOLLOWED_MS = 24 * 3600 * 1000;
 /** Additional time for the socket to open, in ms, if the first attempt has failed or is slow. */
 const EXTRA_OPENING_MS = 2000;
-/**
- * How long a closed trigger still listens to an open socket, in ms. When a workflow is published again, n8n (2.41) takes
- * up to some seconds from closing its trigger to activating it.
- */
-const HANDOVER_MS = 5000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
@@ -30,25 +25,21 @@ export class TaskWatch {
 	private readonly accountSocket: AccountSocket;
 
 	/**
-	 * Opens the socket, and follows each task that a message names until the trigger is closed. After that, the tasks
-	 * that messages name are left in the outbox, for the next activation.
+	 * Opens the socket, and follows each task that a message names until the trigger is closed. What messages name
+	 * until the socket is released is left in the outbox, for the next activation.
 	 */
 	constructor(
 		private readonly activation: Activation,
 		readonly outbox: Outbox,
 	) {
-		const { api, context, closing, isManual } = activation;
+		const { api, context, closing } = activation;
 		this.executionQueue = new ExecutionQueue(activation, outbox);
 		const accountSocket = (this.accountSocket = acquireSocket(api.credential, context));
 		const stopListening = accountSocket.listenToAllTasks(
 			(taskId) => void this.follow(taskId, false),
 		);
-		const release = async () => {
-			if (accountSocket.isOpen && !isManual) await sleep(HANDOVER_MS);
-			stopListening();
-			await accountSocket.release();
-		};
-		closing.addEventListener('abort', () => void release(), { once: true });
+		const release = () => void accountSocket.release().then(stopListening);
+		closing.addEventListener('abort', release, { once: true });
 		outbox.onReopened = (taskId) => void this.follow(taskId, true);
 	}
 
