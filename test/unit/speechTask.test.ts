@@ -101,7 +101,7 @@ async function outcomeOf(
 		...found,
 		seconds: Math.round((Date.now() - began) / 1000),
 		readings,
-		isHeldUp: api.throttle.createBreaker.delayMs > 0,
+		isHeldUp: api.throttle.limit.delayMs(0) > 0,
 	}));
 	await jest.advanceTimersByTimeAsync(300_000);
 	return await Promise.race([ended, Promise.resolve(undefined)]);

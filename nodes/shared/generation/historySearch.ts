@@ -137,7 +137,7 @@ function requestsOfOtherTokens(
 		identifiers.has(file.fileUrl) || identifiers.has(pathOf(file));
 	return allRequests()
 		.filter((other) => other.prompt === prompt && other.files.some(isListed))
-		.filter(({ key }) => ownRequests.every((own) => own.key !== key));
+		.filter(({ key }) => ownRequests.every((request) => request.key !== key));
 }
 
 /**
@@ -195,11 +195,12 @@ function sameFileIn(
 	// A file without an id is none of those that have one.
 	const hasSameId = ({ id }: GeneratedFile) =>
 		id === file.id || (file.id === undefined && !ownIds.has(id));
-	let [own, listed] = [ownFiles.filter(hasSamePath), listedFiles.filter(hasSamePath)];
+	let [received, listed] = [ownFiles.filter(hasSamePath), listedFiles.filter(hasSamePath)];
 	// The history may have other ids than the stream.
-	if (listed.some(hasSameId)) [own, listed] = [own.filter(hasSameId), listed.filter(hasSameId)];
+	if (listed.some(hasSameId))
+		[received, listed] = [received.filter(hasSameId), listed.filter(hasSameId)];
 	// If the history lacks one of them, their order does not tell which.
-	return listed.length < own.length ? undefined : listed[own.indexOf(file)];
+	return listed.length < received.length ? undefined : listed[received.indexOf(file)];
 }
 
 const pathOf = ({ fileUrl }: GeneratedFile) => withoutQuery(fileUrl);
