@@ -5,8 +5,8 @@ import { event } from '../faults/row.mts';
 import { MIB } from '../service/bodies.mts';
 import { split } from '../engine/longText';
 import { allClosed, expectServed, good, only } from '../engine/seen';
-import { ALWAYS, answer, onCreate, onFile } from '../engine/service';
-import { run, sim, start, video } from '../engine/setup';
+import { ALWAYS, answer, onCreate, onFile, posts } from '../engine/service';
+import { begin, run, sim, start, video } from '../engine/setup';
 
 /* What large files cost in memory. */
 
@@ -75,6 +75,30 @@ test('files that came in the stream itself are not kept once their runs are over
 	for (let runs = 1; runs < 5; runs++) await heap();
 	expect((await heap()) - before).toBeLessThan(20 * MIB);
 });
+
+test('images leave the memory once the service has accepted their request', async () => {
+	setFlagsFromString('--expose-gc');
+	const collect = runInNewContext('gc') as () => void;
+	const buffers = async () => {
+		await sleep(0);
+		collect();
+		return process.memoryUsage().arrayBuffers;
+	};
+	onCreate({ sse: [event('video_generation_status', 'processing')] }, ALWAYS);
+	const data = Buffer.alloc(6 * MIB)
+		.fill('89504e470d0a1a0a', 0, 8, 'hex')
+		.toString('base64');
+	const item = { json: {}, binary: { data: { data, mimeType: 'image/png' } } };
+	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data' };
+	const before = await buffers();
+	const { cancel, finished } = await begin(video('P', {}, fields), { input: Array(10).fill(item) });
+	await sim.waitFor(() => posts() === 10, 60_000);
+	// A call counts as accepted with its first event.
+	await sleep(2000);
+	expect((await buffers()) - before).toBeLessThan(10 * MIB);
+	cancel();
+	await finished;
+}, 120_000);
 
 test.each(['WAV', 'MP3'])(
 	'parts that are joined, %s: at most twice the joined file',

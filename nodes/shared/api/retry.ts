@@ -4,6 +4,7 @@ import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
 import { ACCOUNT_PATH } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
+import { FreeableBody } from '../http/freeableBody';
 import type { CallSignals } from '../async/callSignals';
 import { CoalescedReads } from '../async/coalescedReads';
 import type { MemoryNeed } from '../async/memoryBudget';
@@ -300,7 +301,7 @@ export class RetryingClient {
 			method: call.method,
 			url: this.credential.baseUrl + call.path,
 			query: call.query,
-			body: call.body?.bytes,
+			body: call.memory && call.body ? new FreeableBody(call.body) : call.body?.bytes,
 			accept: call.wantsStream ? 'text/event-stream, application/json' : 'application/json',
 			timeoutMs: call.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS,
 			signal,

@@ -7,6 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { abortReason, linkedController, SILENT_ABORT, throwIfAborted } from '../async/deadline';
 import type { Credential } from './credential';
+import type { FreeableBody } from './freeableBody';
 import { Failure, type UnreachableCause } from '../failure';
 import { MAX_REDIRECTS } from '../limits';
 import { asWebUrl, isRecord } from '../parsing/values';
@@ -30,7 +31,7 @@ export interface HttpRequest {
 	url: string;
 	query?: Record<string, string | number>;
 	/** The body, sent as `application/json`. */
-	body?: Buffer;
+	body?: Buffer | FreeableBody;
 	accept: string;
 	/** True for the download of a file: redirects to any host are followed, and the file is requested uncompressed. */
 	isFile?: boolean;
