@@ -1,3 +1,7 @@
+import { Readable } from 'node:stream';
+import { Api } from '../../nodes/shared/api/api';
+import { GENERATIONS } from '../../nodes/shared/contract';
+import { readCredential } from '../../nodes/shared/http/credential';
 import { MemoryBudget, type MemoryNeed } from '../../nodes/shared/async/memoryBudget';
 import { Throttle } from '../../nodes/shared/pace/throttle';
 
@@ -62,4 +66,20 @@ test('a request that waits for memory holds up no other of its account', async (
 	void throttle.admit('create', signal).then(isAdmitted);
 	await jest.advanceTimersByTimeAsync(50);
 	expect(isAdmitted).toHaveBeenCalled();
+});
+
+test('a fault of this package gives the memory back, too', async () => {
+	jest.useRealTimers();
+	const response = { statusCode: 200, headers: {}, body: Readable.from(['']) };
+	const context = { helpers: { httpRequest: async () => response } };
+	const credential = readCredential({ apiToken: 'token', baseUrl: 'https://media.example.com' });
+	const options = { body: { bytes: Buffer.from('{}') }, memory: need(90) };
+	const signals = { stopStarting: signal as never, abortInFlight: signal as never };
+	const sent = new Api(context as never, credential).generate(
+		GENERATIONS.framesToVideo,
+		{ ...options, ...signals },
+		async () => await Promise.reject(new TypeError('A fault')),
+	);
+	await expect(sent).rejects.toThrow('A fault');
+	expect(budget.isFree(need(90))).toBe(true);
 });

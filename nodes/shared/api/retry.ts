@@ -109,13 +109,13 @@ function outcomeOf(failure: Failure): Outcome {
 
 /**
  * Converts the error of an attempt to a Failure, with the fact `mayBeCharged` if the service may have accepted a create
- * call. Throws an error that is no Failure.
+ * call. Returns an error that is no Failure as it is.
  */
-function toCallFailure(call: ApiCall, error: unknown): Failure {
+function toCallFailure(call: ApiCall, error: unknown): unknown {
 	const { abortInFlight } = signalsOf(call);
 	// If only the time limit of this attempt has passed, the Failure is transient, so a read may be sent again.
 	const failure = abortInFlight.aborted ? abortReason(abortInFlight) : toNoResponse(error);
-	if (!(failure instanceof Failure)) throw failure;
+	if (!(failure instanceof Failure)) return failure;
 	const { status = 0 } = failure.facts;
 	const mayBeCharged =
 		// 303 says that the call was done, and where its result is (RFC 9110, section 15.4.4).
@@ -229,8 +229,12 @@ export class RetryingClient {
 			else admittedCall.end('succeeded');
 			return result;
 		} catch (error) {
-			if (!stream) return toCallFailure(call, error);
-			throw stream.end(error);
+			if (stream) throw stream.end(error);
+			const failure = toCallFailure(call, error);
+			if (failure instanceof Failure) return failure;
+			// A fault of this package must not keep the call's place and memory.
+			admittedCall.end('unknown');
+			throw failure;
 		} finally {
 			attemptController.abort(SILENT_ABORT);
 		}
