@@ -40,8 +40,8 @@ class MemoryBudgets {
 	/** For the input images of requests. */
 	readonly images = new MemoryBudget(BUDGET_BYTES);
 	/**
-	 * For joined audio. It has its own budget, because images may stay in memory for a long time: until the service has
-	 * accepted the calls before theirs.
+	 * For joined audio. It has its own budget, because images stay in memory until the service has accepted their call,
+	 * which a slow service does late.
 	 */
 	readonly sounds = new Semaphore(BUDGET_BYTES);
 }
