@@ -118,6 +118,8 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	 */
 	handOver(): void {
 		this.savedAt = Math.max(Date.now(), this.savedAt);
+		// The closed trigger, with the whole workflow, would stay in memory as long as this outbox.
+		this.onReopened = undefined;
 		processContainer.get(Handover).set(this.namespace + this.nodeKey, this);
 	}
 
