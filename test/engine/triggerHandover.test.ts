@@ -117,6 +117,20 @@ describe('a task whose only message comes', () => {
 		expect(next.events()).toEqual(['completed between 100']);
 	});
 
+	it('in the seconds that n8n takes to publish again is told, if the socket is open for another trigger', async () => {
+		ended();
+		const setting = { nodeId: 'slow n8n' };
+		await activate();
+		const first = await activateListening(setting);
+		await first.close();
+		await new Promise((resolve) => setTimeout(resolve, 1500));
+		sim.broadcast(message('between', 100));
+		await new Promise((resolve) => setTimeout(resolve, 500));
+		const next = await activate(setting);
+		await next.has(1);
+		expect(next.events()).toEqual(['completed between 100']);
+	});
+
 	it('while the next activation checks the token is told', async () => {
 		ended();
 		const setting = { nodeId: 'check' };

@@ -13,6 +13,11 @@ const MAX_FOLLOWED_TASKS = 1000;
 const MAX_FOLLOWED_MS = 24 * 3600 * 1000;
 /** Additional time for the socket to open, in ms, if the first attempt has failed or is slow. */
 const EXTRA_OPENING_MS = 2000;
+/**
+ * How long a closed trigger still hears a socket that others keep open, in ms. When a workflow is published again, n8n
+ * (2.41) takes up to some seconds from closing its trigger to activating it.
+ */
+const HANDOVER_MS = 5000;
 /** Time between two checks whether the socket is open, in ms. */
 const SOCKET_CHECK_MS = 10_000;
 
@@ -26,7 +31,7 @@ export class TaskWatch {
 
 	/**
 	 * Opens the socket, and follows each task that a message names until the trigger is closed. What messages name
-	 * until the socket is released is left in the outbox, for the next activation.
+	 * within HANDOVER_MS after that is left in the outbox, for the next activation.
 	 */
 	constructor(
 		private readonly activation: Activation,
@@ -38,8 +43,11 @@ export class TaskWatch {
 		const stopListening = accountSocket.listenToAllTasks(
 			(taskId) => void this.follow(taskId, false),
 		);
-		const release = () => void accountSocket.release().then(stopListening);
-		closing.addEventListener('abort', release, { once: true });
+		const onClosing = () => {
+			void accountSocket.release();
+			void sleep(HANDOVER_MS).then(stopListening);
+		};
+		closing.addEventListener('abort', onClosing, { once: true });
 		outbox.onReopened = (taskId) => void this.follow(taskId, true);
 	}
 
