@@ -333,6 +333,7 @@ describe('the throttle', () => {
 		await refuse(throttle, FULL);
 		await jest.advanceTimersByTimeAsync(6000);
 		await refuse(throttle, FULL);
+		expect(throttle.createBreaker.isOutage).toBe(false);
 		await expectAdmitted(throttle.admit('create', signal), { after: 29_000, within: 60_000 });
 	});
 
@@ -388,14 +389,12 @@ describe('the throttle', () => {
 
 	test('an overload of the whole service holds up create calls only, and leaves no interval', async () => {
 		const throttle = new Throttle();
-		await refuse(throttle, new Failure('unavailable', { status: 503, meaning: 'throttled' }));
-		const isAdmitted = watch(
-			throttle.admit('create', signal).then((call) => call.end('succeeded')),
-		);
+		const facts = { status: 503, meaning: 'throttled', retryAfterMs: 3000 } as const;
+		await refuse(throttle, new Failure('unavailable', facts));
+		const create = throttle.admit('create', signal).then((call) => call.end('succeeded'));
 		await throttle.admit('read', signal);
-		expect(isAdmitted()).toBe(false);
-		await jest.advanceTimersByTimeAsync(2000);
-		expect(isAdmitted()).toBe(true);
+		expect(throttle.createBreaker.isOutage).toBe(false);
+		await expectAdmitted(create, { after: 3000, within: 4000 });
 		const since = monotonicNow();
 		await Promise.all([1, 2, 3].map(() => throttle.admit('create', signal)));
 		expect(monotonicNow()).toBe(since);
@@ -436,6 +435,30 @@ describe('the throttle', () => {
 			void throttle.admit('background', signal).then((call) => (read++, call.end('succeeded')));
 		await jest.advanceTimersByTimeAsync(5000);
 		expect([read > 35, read < 45]).toEqual([true, true]);
+	});
+
+	test('a read that is refused holds up all requests for a moment, and no place is taken', async () => {
+		const throttle = new Throttle();
+		for (const failure of [FULL, new Failure('unavailable', { status: 503 })]) {
+			(await throttle.admit('read', signal)).end('throttled', failure);
+			await expectAdmitted(throttle.admit('read', signal), { after: 900, within: 3000 });
+			await jest.advanceTimersByTimeAsync(2000);
+		}
+		expect(throttle.limit.current).toBe(Infinity);
+		expect(throttle.createBreaker.consecutiveFailures).toBe(0);
+	});
+
+	test('a refusal beside others in flight holds up the next call until some have ended', async () => {
+		const throttle = new Throttle();
+		const tasks = [1, 2, 3].map(() => throttle.startTask());
+		await refuse(throttle, FULL);
+		const next = throttle.admit('create', signal);
+		const isAdmitted = watch(next);
+		await jest.advanceTimersByTimeAsync(1000);
+		expect(isAdmitted()).toBe(false);
+		for (const task of tasks) task.end();
+		await jest.advanceTimersByTimeAsync(0);
+		expect(isAdmitted()).toBe(true);
 	});
 
 	test('a poll waits while a create call does, unless others in flight hold that up', async () => {
