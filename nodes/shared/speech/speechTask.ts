@@ -72,8 +72,7 @@ class TaskObservations {
 	 * if it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
-		if (!task.apparentEnd || task.status !== this.status)
-			this.firstObservedAt.apparentEnd = undefined;
+		if (!task.apparentEnd) this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
 		this.lastFailure = undefined;
 		this.firstObservedAt.notFound = undefined;
