@@ -171,3 +171,11 @@ test('without an execution, a model’s call finds what the one before it has le
 	expect(found()).toBeUndefined();
 	jest.useRealTimers();
 });
+
+test.each<[string, string | null, Partial<Call>]>([
+	['run without an id', null, {}],
+	['retry of which n8n has kept no run of the start node', '1', { mode: 'retry' }],
+])('a %s finds nothing that another execution has paid for', (_, id, call) => {
+	failing(execution(id), '1', call);
+	expect(foundBy(execution(id), call)).toBeUndefined();
+});
