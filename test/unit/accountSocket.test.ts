@@ -140,6 +140,33 @@ describe('the socket of an account', () => {
 		expect(Date.now() - began).toBeLessThan(5000);
 	});
 
+	it('tells those who follow a task of it, and of every task who asks for all, until they leave', async () => {
+		const subscription = await listen();
+		const [leaving, staying, all]: unknown[][] = [[], [], []];
+		const unsubscribe = subscription.subscribeToTask('1', (...news) => leaving!.push(news));
+		subscription.subscribeToTask('1', (_, percentage) => staying!.push(percentage));
+		const ending = new AbortController();
+		subscription.listenToAllTasks((taskId) => all!.push(taskId), ending.signal);
+		const marker = await follow('marker');
+		send(43);
+		send(100);
+		send(1, 'marker');
+		await marker.has(1);
+		unsubscribe();
+		ending.abort();
+		send(100);
+		send(2, 'marker');
+		await marker.has(2);
+		expect([leaving, staying, all]).toEqual([
+			[
+				['progress', 43],
+				['announced', 100],
+			],
+			[43, 100, 100],
+			['1', '1', 'marker'],
+		]);
+	});
+
 	it('delivers the highest percentage that came before anybody followed', async () => {
 		const marker = await follow('marker');
 		for (const percentage of [43, 93, 71]) send(percentage);

@@ -27,6 +27,8 @@ test('whoever leaves lets the next one in', async () => {
 	const leaving = new AbortController();
 	const large = memory.acquire(500, leaving.signal);
 	const small = memory.acquire(10, signal);
+	// Both wait by now.
+	await new Promise((resolve) => setImmediate(resolve));
 	leaving.abort();
 	await expect(large).rejects.toMatchObject({ kind: 'canceled' });
 	await small;
@@ -40,6 +42,15 @@ test('what is over leaves nothing with a signal that lasts', async () => {
 	).enter(signal, undefined);
 	await withDeadline(1000, signal, async () => {});
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('what waits for an event costs nothing meanwhile', async () => {
+	jest.useFakeTimers();
+	const delayMs = jest.fn(() => Infinity);
+	void new Queue(delayMs, () => {}).enter(undefined, undefined);
+	await jest.advanceTimersByTimeAsync(1000);
+	jest.useRealTimers();
+	expect(delayMs).toHaveBeenCalledTimes(1);
 });
 
 test('lanes of the same rank take turns', async () => {

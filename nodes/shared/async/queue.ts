@@ -54,7 +54,7 @@ export class Queue<Entry = void> {
 				resolve(isAdmitted);
 			};
 			this.lanes.set(lane, entries.set(endWait, entry));
-			signal?.addEventListener('abort', onAbort, { once: true });
+			signal?.addEventListener('abort', onAbort);
 			this.notify();
 			void this.drain();
 		});
