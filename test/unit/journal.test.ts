@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
 import { Failure } from '../../nodes/shared/failure';
+import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
@@ -17,6 +18,8 @@ interface Call {
 	accountKey: string;
 	/** The index of its item. */
 	index: number;
+	/** The id of its node, in an execution whose start node has run. */
+	nodeId: string;
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
@@ -31,7 +34,8 @@ function execution(executionId: string | null = '1', hasContext = true) {
 		run(call: Partial<Call> = {}): JournalEntry {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = 'mine', accountKey = '' } = call;
-			const { mode = 'trigger', index = 0 } = call;
+			const { mode = 'trigger', index = 0, nodeId: id } = call;
+			const runData = id === undefined ? {} : { Start: [{ startTime: 1, executionTime: 1 }] };
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
@@ -45,8 +49,8 @@ function execution(executionId: string | null = '1', hasContext = true) {
 				getInputData: () => items,
 				getMode: () => mode,
 				getWorkflow: () => ({ id: 'workflow' }),
-				runExecutionData: { startData: { destinationNode: 'Later' } },
-				getNode: () => ({ parameters: { text }, credentials }),
+				runExecutionData: { startData: { destinationNode: 'Later' }, resultData: { runData } },
+				getNode: () => ({ id, parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
 			const parameters = { readRaw: () => text } as unknown as NodeParameters;
@@ -178,4 +182,34 @@ test.each<[string, string | null, Partial<Call>]>([
 ])('a %s finds nothing that another execution has paid for', (_, id, call) => {
 	failing(execution(id), '1', call);
 	expect(foundBy(execution(id), call)).toBeUndefined();
+});
+
+test('retries of one execution find what the same node has paid for, not what another one has', () => {
+	const retry = { mode: 'retry', nodeId: 'one' } as const;
+	failing(execution('1'), '1', retry);
+	expect(foundBy(execution('2'), retry)).toBe('1');
+	expect(foundBy(execution('2'), { ...retry, nodeId: 'another' })).toBeUndefined();
+});
+
+const INLINE = { files: [{ fileUrl: 'data:image/png;base64,AAAA' }] } as MediaRequest;
+
+test.each<[string, (entry: JournalEntry) => void, afterMs: number, state: string | undefined]>([
+	['finds it within an hour', () => {}, 3_599_000, 'sent'],
+	['does not find it later', () => {}, 3_601_000, undefined],
+	['forgets what was not accepted', (entry) => entry.deleteEverywhere(), 0, undefined],
+	[
+		'forgets what has its file in itself, which would take much memory',
+		(entry) => entry.write({ state: 'accepted', request: INLINE }),
+		0,
+		undefined,
+	],
+])('who executes a later node after this one: %s', (...row) => {
+	const [text, change, afterMs, state] = row;
+	jest.useFakeTimers();
+	const entry = execution('1').run({ mode: 'manual', text });
+	entry.write({ state: 'sent' });
+	change(entry);
+	jest.setSystemTime(Date.now() + afterMs);
+	expect(execution('2').run({ mode: 'manual', text }).value?.state).toBe(state);
+	jest.useRealTimers();
 });
