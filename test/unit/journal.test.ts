@@ -213,3 +213,19 @@ test.each<[string, (entry: JournalEntry) => void, afterMs: number, state: string
 	expect(execution('2').run({ mode: 'manual', text }).value?.state).toBe(state);
 	jest.useRealTimers();
 });
+
+test.each<[string, one: object, other: object, isFound: boolean]>([
+	['the same content', { data: 'AAAA' }, { data: 'AAAA' }, true],
+	['another content', { data: 'AAAA' }, { data: 'BBBB' }, false],
+	['a file stored anew', { id: 'fs:1', bytes: 9 }, { id: 'fs:2', bytes: 9 }, true],
+	['a stored file of another size', { id: 'fs:1', bytes: 9 }, { id: 'fs:1', bytes: 8 }, false],
+	['another file, by an old n8n', { id: 'fs:1' }, { id: 'fs:2' }, false],
+	['the same file, by an old n8n', { id: 'fs:1' }, { id: 'fs:1' }, true],
+])('who executes a later node gets what was made of %s: %#', (text, one, other, isFound) => {
+	const callWith = (file: object): Partial<Call> => ({
+		...{ mode: 'manual', text },
+		items: [{ json: {}, binary: { image: file as never } }],
+	});
+	failing(execution('1'), '1', callWith(one));
+	expect(foundBy(execution('2'), callWith(other))).toBe(isFound ? '1' : undefined);
+});
