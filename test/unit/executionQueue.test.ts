@@ -1,0 +1,26 @@
+import type { Activation } from '../../nodes/MediaGenerationTrigger/activation/activation';
+import { ExecutionQueue } from '../../nodes/MediaGenerationTrigger/activation/executionQueue';
+
+/* What waits for a slot; test/engine/triggerAgain.test.ts and trigger.test.ts do the rest. */
+
+test('what waits for a slot when the trigger is closed fetches nothing, and is told by the next activation', async () => {
+	const closing = new AbortController();
+	const fetchFiles = jest.fn(async () => await new Promise<never>(() => {}));
+	const setState = jest.fn();
+	const activation = {
+		closing: closing.signal,
+		isCreatedDownstream: async () => await Promise.resolve(false),
+		...{ api: { credential: { redact: {} } }, context: { helpers: {} } },
+	} as unknown as Activation;
+	const queue = new ExecutionQueue(activation, { setState, save() {} });
+	const emission = { name: 'completed', isFinal: true, json: {}, subject: {} as never, fetchFiles };
+	const emitting = Array.from({ length: 25 }, async (_, n) => {
+		await queue.emitUntilStarted({ ...emission, outboxKey: String(n) });
+	});
+	await new Promise((resolve) => setImmediate(resolve));
+	expect(fetchFiles).toHaveBeenCalledTimes(20);
+	closing.abort();
+	await Promise.all(emitting.slice(20));
+	expect(fetchFiles).toHaveBeenCalledTimes(20);
+	expect(setState).not.toHaveBeenCalled();
+});
