@@ -5,68 +5,44 @@ import https from 'node:https';
 import { FREE_OPERATIONS, isGood, runOperation, runPaid } from './operations.mts';
 import type { Credential, Run } from './operations.mts';
 import { StandIns, type Recording } from './recording.mts';
-import type { Row } from './report.mts';
 import { maybeCharged, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
 import { holdSocket, readExchange, record, type Exchange } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 3_000;
 const SOCKET_MS = 10_000;
 
-interface CheckResult {
-	/** The error that ended the check early; undefined if nothing did. */
-	failure?: unknown;
-	rows: Row[];
-	recording: Recording;
-	/** How many values were replaced in the recording, for each kind. */
-	replaced: string[];
-	/** The paid operations that may have been charged. */
-	charged: string[];
-}
-
 /**
  * Lets the node run the free operations and those named in `pay` (unless the free ones show that this is pointless),
- * asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step.
- *
- * Never rejects once requests may have been sent: whatever came of them is recorded and named, with the `failure`.
+ * asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step. If `stop`
+ * aborts, resolves with what was done until then.
  */
 export async function check(
 	credential: Credential,
 	pay: string[],
 	onStep: (what: string) => void,
 	stop = new AbortController().signal,
-): Promise<CheckResult> {
+) {
 	const made = new Date().toISOString();
-	const runs: Run[] = [];
-	let failure: unknown;
 	onStep('the account, voices, history, and a task that does not exist');
-	try {
-		const free = FREE_OPERATIONS.map((each) => runOperation(each, credential, stop));
-		runs.push(...(await Promise.all(free)));
-		stop.throwIfAborted();
-		if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
-			onStep('other pages, a wrong token, and ten seconds of WebSocket');
-			const more = await askMore(credential, runs[0]!, stop);
-			runs.push(...more);
-			stop.throwIfAborted();
-			const before = (operation: string) => onStep(`the node: ${operation}`);
-			const hasSocket = more[0]!.exchanges[0]!.status === 101;
-			const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
-			const voice = voiceIn({ exchanges: voices.map(readExchange) });
-			const plan = { pay, voice, hasSocket, before, stop };
-			for await (const run of runPaid(plan, credential)) runs.push(run);
-		}
-		stop.throwIfAborted();
-	} catch (error) {
-		failure = error;
+	const free = FREE_OPERATIONS.map((each) => runOperation(each, credential, stop));
+	const runs: Run[] = await Promise.all(free);
+	if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
+		onStep('other pages, a wrong token, and ten seconds of WebSocket');
+		const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
+		const voice = voiceIn({ exchanges: voices.map(readExchange) });
+		const more = await askMore(credential, runs[0]!, stop);
+		runs.push(...more);
+		const before = (operation: string) => onStep(`the node: ${operation}`);
+		const hasSocket = more[0]!.exchanges[0]!.status === 101;
+		const plan = { pay, voice, hasSocket, before, stop };
+		if (!stop.aborted) for await (const run of runPaid(plan, credential)) runs.push(run);
 	}
 	const standIns = new StandIns(credential.apiToken);
-	const shown = runs.map(standIns.run);
-	const isWhole = failure === undefined || runs.length > FREE_OPERATIONS.length;
-	const edge = standIns.redact.value(edgeRow(runs));
-	const rows = isWhole ? rowsOf(shown, edge, pay) : [];
-	const recording: Recording = { format: 4, made, runs: shown };
+	const recording: Recording = { format: 4, made, runs: runs.map(standIns.run) };
+	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)), pay);
+	/** How many values were replaced in the recording, for each kind. */
 	const replaced = standIns.counts();
-	return { failure, rows, recording, replaced, charged: maybeCharged(runs) };
+	return { rows, recording, replaced, charged: maybeCharged(runs) };
 }
 
 /**

@@ -85,12 +85,12 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 
 async function run(credential: Credential, pay: string[]): Promise<number> {
 	const stopping = new AbortController();
-	for (const signal of ['SIGINT', 'SIGTERM'] as const)
-		process.on(signal, () => stopping.abort(new Refusal('Stopped.')));
+	for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stopping.abort());
 	const done = await check(credential, pay, onStep, stopping.signal);
-	const { failure, rows, recording, replaced, charged } = done;
-	if (rows.length > 0) console.log(tableOf(rows, process.stdout.columns || 120));
-	if (failure === undefined) console.log(`\n${verdictOf(rows)}`);
+	const { rows, recording, replaced, charged } = done;
+	console.log(tableOf(rows, process.stdout.columns || 120));
+	const isStopped = stopping.signal.aborted;
+	console.log(`\n${isStopped ? 'Stopped.' : verdictOf(rows)}`);
 	if (charged.length > 0) console.log(`\nMay have been charged: ${charged.join(', ')}.`);
 	const file = join(folder, fileNameOf(credential.baseUrl, recording.made));
 	const text = toJson(recording, credential.apiToken);
@@ -99,8 +99,7 @@ async function run(credential: Credential, pay: string[]): Promise<number> {
 	console.log(`
 Recorded in ${relative(process.cwd(), file)} (${Math.ceil(text.length / 1000)} kB), without the token.
 Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you share it.`);
-	if (failure !== undefined) throw failure;
-	return EXIT[gradeOf(rows)];
+	return isStopped ? EXIT.notDone : EXIT[gradeOf(rows)];
 }
 
 async function playAgain(file: string): Promise<number> {
