@@ -239,16 +239,16 @@ function readRow(
  * follows if it does not, and `lost` what is lost then.
  */
 function refusalRow(
-	part: string,
-	what: string,
-	expected: number,
-	run: RecordedRun,
-	inN8n: string,
-	lost?: string,
+	...[part, what, expected, run, inN8n, lost]: [
+		string,
+		string,
+		number,
+		RecordedRun,
+		string,
+		string?,
+	]
 ): Row {
-	const answer = answerIn(run);
-	if (!answer) return row(part, undefined, [], '');
-	const error = errorIn(run);
+	const [answer, error] = [answerIn(run)!, errorIn(run)];
 	const json = jsonOf(answer);
 	const taken = [`HTTP ${answer.status}`, fieldsIn(json)].filter(Boolean).join(', ');
 	const said = `${what}${error ? '' : ' is not refused'}: ${troubleOf(answer) ?? taken}`;
@@ -276,7 +276,6 @@ export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.filter(isOfNode).flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
-	const failed = exchanges.filter(({ status }) => status >= 500);
 	const remarks = [
 		`HTTP/${first?.http}`,
 		first?.origin.startsWith('http:') && 'not encrypted',
@@ -284,15 +283,12 @@ export function edgeRow(runs: Run[]): Row {
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
 			.map(([name, value]) => (SHOWN_HEADERS.test(name) ? `${name}: ${String(value)}` : name)),
 		...new Set(redirects),
-		failed.length > 0 && `HTTP 5xx: ${failed.length} of ${exchanges.length} answers`,
 	];
-	const inN8n = [
-		redirects.length > 0 &&
-			'follows redirects of files, and within the host those of reads, and of create calls with 307 or 308',
-		failed.length > 0 && 'repeats reads for some time: a create call that is not answered fails',
-	].filter(Boolean);
-	const nothing = 'nothing: the node speaks HTTP/1.1';
-	return row('The server and its edge', true, remarks, inN8n.join('; ') || nothing);
+	const inN8n =
+		redirects.length > 0
+			? 'follows redirects of files, and within the host those of reads, and of create calls with 307 or 308'
+			: 'nothing: the node speaks HTTP/1.1';
+	return row('The server and its edge', true, remarks, inN8n);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */

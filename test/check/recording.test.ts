@@ -6,6 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { lineOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
 import { replay, serve } from '../../check/replay.mts';
+import { tableOf } from '../../check/report.mts';
+import { edgeRow, rowsOf } from '../../check/rows.mts';
 import { readExchange, record, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
@@ -30,6 +32,11 @@ describe('the node makes the same of each recording', () => {
 	const files = readdirSync(folder).filter((file) => file !== 'wrong.json');
 	test.concurrent.each(files)('%s', async (file) => {
 		expect(await replay(load(file))).toEqual([]);
+	});
+
+	test.each(files)('and the same table: %s', (file) => {
+		const { runs } = load(file);
+		expect(tableOf(rowsOf(runs, edgeRow([]), ['speech']), 150)).toMatchSnapshot();
 	});
 
 	test.concurrent('and says in which lines one that is wrong differs', async () => {
