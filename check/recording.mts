@@ -52,7 +52,9 @@ const WORDS = new Set(
 			score seat seed setting signature similarity size sound source speaker speed src stability stage style tag
 			thumb thumbnail timestamp title trait transcript updated uri username uuid vendor webhook width`,
 		)
-		.flatMap(wordsOf),
+		.flatMap(wordsOf)
+		// These are names, too.
+		.filter((word) => word !== 'mark' && word !== 'max'),
 );
 
 /** Matches keys whose values are words or sentences of the service. Texts with other keys are replaced as a whole. */
