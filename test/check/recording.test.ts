@@ -36,7 +36,9 @@ describe('the node makes the same of each recording', () => {
 
 	test.each(files)('and the same table: %s', (file) => {
 		const { runs } = load(file);
-		expect(tableOf(rowsOf(runs, edgeRow([]), ['speech']), 150)).toMatchSnapshot();
+		// Headers, which the first row is about, are not recorded.
+		const [, ...rows] = rowsOf(runs, edgeRow([]), ['speech']);
+		expect(tableOf(rows, 150)).toMatchSnapshot();
 	});
 
 	test.concurrent('and says in which lines one that is wrong differs', async () => {
@@ -126,7 +128,7 @@ describe('what is kept of an exchange', () => {
 			String.raw`{"error":"{\"prompt\":\"The video\"}"}`,
 			String.raw`{"error":"{\"prompt\":\"text-1\"}"}`,
 		],
-		['{"carla_page":1,"downloadUrl":"-"}', '{"text-1":1,"downloadUrl":"text-2"}'],
+		['{"mark_page":1,"downloadUrl":"-"}', '{"text-1":1,"downloadUrl":"text-2"}'],
 		['data: {\r\ndata: "url":\r\ndata:"/x.png"}\r\n\r\n', 'data: {"url":"/files/1.png"}\r\n\r\n'],
 		['{"id":1}\n{"url":"/a.png"}\n{"m', '{"id":1}\n{"url":"/files/1.png"}\n{"m'],
 		[JSON.stringify({ failure_reason: 'No task', status: 'cancelled', errmsg: 'No', ...isKept })],
@@ -212,10 +214,5 @@ describe('what is recorded of the wire', () => {
 		expect(second!.ms - first!.ms).toBeGreaterThan(30);
 		const cut = await pass(parts, headers, true);
 		expect([textsOf(cut).length, cut.broke]).toEqual([cutAt, 'cut by the check']);
-	});
-
-	test('a stream that beats before its only event is cut before that event', async () => {
-		const cut = await pass([': ping\n\n', event], {}, true);
-		expect([textsOf(cut), cut.broke]).toEqual([[': ping\n\n'], 'cut by the check']);
 	});
 });
