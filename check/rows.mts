@@ -248,7 +248,8 @@ function refusalRow(
 		string?,
 	]
 ): Row {
-	const [answer, error] = [answerIn(run)!, errorIn(run)];
+	const [answer, error] = [answerIn(run), errorIn(run)];
+	if (!answer) return row(part, undefined, [], '');
 	const json = jsonOf(answer);
 	const taken = [`HTTP ${answer.status}`, fieldsIn(json)].filter(Boolean).join(', ');
 	const said = `${what}${error ? '' : ' is not refused'}: ${troubleOf(answer) ?? taken}`;
@@ -302,7 +303,7 @@ const messagesIn = (exchanges: ReadExchange[]) =>
 		);
 
 /** Judges the WebSocket that the check has kept open, and those of the node. */
-export function socketRow(runs: RecordedRun[]): Row {
+function socketRow(runs: RecordedRun[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
 	const held = runs.find(({ operation }) => operation === 'socket')!.exchanges[0]!;
 	const part = '§6.2 WebSocket';
@@ -362,7 +363,7 @@ export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
 const OTHER_PARTS: Record<string, string> = { collect: 'Collect', trigger: 'The trigger' };
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
-export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
+function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 	const others = runs.filter(({ operation }) => operation in PAID || operation in OTHER_PARTS);
 	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const all = runs.flatMap(({ exchanges }) => exchanges);
@@ -389,14 +390,15 @@ export function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 		return row(part, !contractRow || (create && !isNotThere(create)), remarks, inN8n, ifBad);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
-	const voices = runs.find(({ operation }) => operation === 'voices');
-	const isVoiceless = pay.includes('speech') && voices && voiceIn(voices) === undefined;
+	const voices = runs.find(({ operation }) => operation === 'voices')!;
+	const isVoiceless = pay.includes('speech') && voiceIn(voices) === undefined;
 	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
 	if (untried.length > 0)
 		rows.push(row(UNTRIED, undefined, remarks, 'try them with --pay (docs/check.md)'));
 	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [], 'no other operation needs them'));
 	return rows;
 }
+
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
 function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[] {
 	const answer = jsonOf(create);

@@ -207,16 +207,12 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	expect(await replay(recording)).toEqual([]);
 });
 
-test.each([
-	['', true],
-	['a redirect that ends the request', true, 303],
-	['an edge that does not know', true, 502],
-	['a redirect that asks for it again', false, 307],
-	['a refusal', false, 402],
-])('what may have been charged is told by the status: %s', (_, isCharged, status = 200) => {
-	const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status })];
-	const charged = maybeCharged([{ operation: 'image', lines: [], exchanges }]);
-	expect(charged).toEqual(isCharged ? ['image'] : []);
+test('what may have been charged is told by the status', () => {
+	const isCharged = (status: number) => {
+		const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status })];
+		return maybeCharged([{ operation: 'image', lines: [], exchanges }]).length > 0;
+	};
+	expect([200, 303, 502, 307, 402].filter(isCharged)).toEqual([200, 303, 502]);
 });
 
 test('the voice that speaks is one of the list', () => {
