@@ -32,7 +32,7 @@ export class ConcurrencyLimit {
 	/** After this many ms, the limit has risen by 1 even without a success; Infinity after an overload. */
 	private riseMs = RISE_MS;
 
-	/** The limit at this moment. It may be fractional. */
+	/** The limit at this moment. It may be fractional, and less than 1. */
 	get current(): number {
 		return this.base + this.rootOfRise ** 2;
 	}
@@ -71,8 +71,8 @@ export class ConcurrencyLimit {
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
-		const provenLimit = inFlight || Math.max(MIN_LIMIT, Math.min(1, this.current) / 2);
-		this.cutTo(Math.min(this.current, provenLimit));
+		const limitIfAlone = Math.max(MIN_LIMIT, Math.min(1, this.current) / 2);
+		this.cutTo(Math.min(this.current, inFlight || limitIfAlone));
 		this.riseMs = Infinity;
 	}
 

@@ -94,7 +94,7 @@ export interface RunningTask {
  *
  * - The cooldown of both circuit breakers is over, and no probe is waited for.
  * - The request interval has passed since the last request of any kind.
- * - There is room for it in the concurrency limit.
+ * - There is room for it in the concurrency limit. If that is less than 1, its pause is over.
  * - No request of a kind with a lower rank could go out now, because that one would go first.
  * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
