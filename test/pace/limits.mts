@@ -78,21 +78,21 @@ export const LIMITS: Record<string, Row> = {
 		...{ changes: true },
 	},
 	'15 at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.2 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.15 } },
 	},
 	'15 at once, charged, failing late': {
-		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.3, 10: 1 } },
+		...{ faults: [always(atOnce(15, 'task'))], lost: { 1: 0.12, 3: 0.12, 10: 0.3 } },
 	},
 	// With ten processes, each at one at a time is too much, so it has to pause.
 	'8 at once, charged, failing early': {
-		...{ faults: [always(atOnce(8, 'early'))], lost: { 1: 0.05, 3: 0.06, 10: 0.3 } },
+		...{ faults: [always(atOnce(8, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.2 } },
 	},
 	'15 texts at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.1, 3: 0.08, 10: 0.26 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.22 } },
 		operation: 'speech:speak',
 	},
 	'15 videos at once, charged, failing early': {
-		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.08, 10: 0.26 } },
+		...{ faults: [always(atOnce(15, 'early'))], lost: { 1: 0.05, 3: 0.05, 10: 0.22 } },
 		operation: 'video:textToVideo',
 	},
 	'replicas that lag': {
@@ -129,7 +129,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	'60 a minute, unannounced': { refused: { 1: 0.11, 3: 0.23, 10: 0.42 }, spread: { 10: 1.8 } },
 	'30 a minute, speech': { refused: { 1: 0.07, 10: 0.3 } },
 	'30 a minute, speech without messages': { refused: { 1: 0.07, 10: 0.3 } },
-	'60 a minute, speech, late': { refused: { 10: 0.32 } },
+	'60 a minute, speech, late': { refused: { 3: 0.13, 10: 0.32 } },
 	'4 or 2 a second, in turns': {
 		share: { 1: 0.73, 3: 0.55, 10: 0.47 },
 		refused: { 3: 0.14, 10: 0.36 },
