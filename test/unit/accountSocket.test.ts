@@ -145,15 +145,14 @@ describe('the socket of an account', () => {
 		const [leaving, staying, all]: unknown[][] = [[], [], []];
 		const unsubscribe = subscription.subscribeToTask('1', (...news) => leaving!.push(news));
 		subscription.subscribeToTask('1', (_, percentage) => staying!.push(percentage));
-		const ending = new AbortController();
-		subscription.listenToAllTasks((taskId) => all!.push(taskId), ending.signal);
+		const stopListening = subscription.listenToAllTasks((taskId) => all!.push(taskId));
 		const marker = await follow('marker');
 		send(43);
 		send(100);
 		send(1, 'marker');
 		await marker.has(1);
 		unsubscribe();
-		ending.abort();
+		stopListening();
 		send(100);
 		send(2, 'marker');
 		await marker.has(2);

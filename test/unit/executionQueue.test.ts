@@ -12,7 +12,7 @@ test('what waits for a slot when the trigger is closed fetches nothing, and is t
 		isCreatedDownstream: async () => await Promise.resolve(false),
 		...{ api: { credential: { redact: {} } }, context: { helpers: {} } },
 	} as unknown as Activation;
-	const queue = new ExecutionQueue(activation, { setState, save() {} });
+	const queue = new ExecutionQueue(activation, { setState, save() {}, reopen() {} });
 	const emission = { name: 'completed', isFinal: true, json: {}, subject: {} as never, fetchFiles };
 	const emitting = Array.from({ length: 25 }, async (_, n) => {
 		await queue.emitUntilStarted({ ...emission, outboxKey: String(n) });
