@@ -79,9 +79,12 @@ test('files that came in the stream itself are not kept once their runs are over
 test('images leave the memory once the service has accepted their request', async () => {
 	setFlagsFromString('--expose-gc');
 	const collect = runInNewContext('gc') as () => void;
+	/** What is left after some collections: the garbage of buffers is freed in the background. */
 	const buffers = async () => {
-		await sleep(0);
-		collect();
+		for (let times = 0; times < 20; times++) {
+			collect();
+			await sleep(100);
+		}
 		return process.memoryUsage().arrayBuffers;
 	};
 	onCreate({ sse: [event('video_generation_status', 'processing')] }, ALWAYS);
@@ -93,8 +96,6 @@ test('images leave the memory once the service has accepted their request', asyn
 	const before = await buffers();
 	const { cancel, finished } = await begin(video('P', {}, fields), { input: Array(10).fill(item) });
 	await sim.waitFor(() => posts() === 10, 60_000);
-	// A call counts as accepted with its first event.
-	await sleep(2000);
 	expect((await buffers()) - before).toBeLessThan(10 * MIB);
 	cancel();
 	await finished;
