@@ -93,6 +93,14 @@ describe('an event whose execution n8n could not start', () => {
 		expect(readings(taskId)).toHaveLength(1);
 	});
 
+	it('brings the file that was fetched for the first try, which n8n keeps', async () => {
+		const trigger = await refusing(3, { parameters: { download: true } });
+		await createTask('With a file');
+		await passUntil(() => trigger.started.length === 4);
+		expect(sim.countRequests('GET', '/files/')).toBe(1);
+		expect(trigger.started[3]!.item.binary).toBeDefined();
+	});
+
 	it('holds up the later events of its task, not those of others', async () => {
 		const trigger = await refusing(1, { parameters: onAll });
 		sim.broadcast(message('1', 50));

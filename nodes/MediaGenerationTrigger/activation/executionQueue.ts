@@ -63,10 +63,13 @@ export class ExecutionQueue {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
 		if (await isCreatedDownstream(emission.subject)) return this.outbox.setState(outboxKey, 'done');
+		// n8n keeps each file that was fetched, so no attempt fetches it again.
+		let item: Promise<INodeExecutionData> | undefined;
 		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
-			const isDone = await this.tryToEmit(emission).finally(release);
+			item ??= this.makeItem(emission);
+			const isDone = await this.tryToEmit(emission, item).finally(release);
 			if (isDone) return;
 			await sleep(backoffMs(attempt, MAX_EMIT_PAUSE_MS), closing);
 		}
@@ -77,10 +80,13 @@ export class ExecutionQueue {
 	 * Tries once to emit an event, unless it is outdated or the trigger is closed. Resolves with false if n8n has failed to
 	 * start the execution, so that the event has to be emitted again; otherwise with true.
 	 */
-	private async tryToEmit(emission: Emission): Promise<boolean> {
+	private async tryToEmit(
+		emission: Emission,
+		itemPromise: Promise<INodeExecutionData>,
+	): Promise<boolean> {
 		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
-		const item = await this.makeItem(emission);
+		const item = await itemPromise;
 		if (closing.aborted) return true;
 		const executionEnd = context.helpers.createDeferredPromise<IRun>();
 		const failedStartCheck = executionEnd.promise.then(
