@@ -114,13 +114,13 @@ it.each([
 );
 
 describe('where nothing is limited', () => {
-	it('40 rows that take a minute are all begun within some seconds', async () => {
+	it('40 rows that take a minute are all begun after a fifth of it', async () => {
 		await start({ pace: 1 });
 		fakeTime();
 		onRead({ delayMs: 1000 });
 		const { seconds, lost } = await ends(40, {}, '[sim:slow=60]');
 		expect(lost).toEqual([]);
-		expect(seconds).toBeLessThan(70);
+		expect(seconds).toBeLessThan(74);
 	});
 
 	it('200 answers that take a second each come in a few', async () => {

@@ -52,6 +52,11 @@ export function readCollectOptions(parameters: NodeParameters) {
 
 /** From this progress on, in percent, a task counts as healthy. Before, an overload may still fail it. */
 const HEALTHY_PERCENT = 20;
+/**
+ * Without a message, an unfinished task counts as healthy once it is read after this time, in ms. Without a WebSocket,
+ * any read counts, because no message can come.
+ */
+const HEALTHY_AFTER_MS = 10_000;
 
 /** The present state of a speech task, with the files that were requested. */
 export interface SpeechResult {
@@ -100,8 +105,7 @@ export async function collectTask(
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
 			onUnfinished() {
-				// Beside a WebSocket, a task may be read so early that an overload may still fail it.
-				if (!accountSocket.isOpen) onHealthy();
+				if (!accountSocket.isOpen || Date.now() - startedAt >= HEALTHY_AFTER_MS) onHealthy();
 			},
 		});
 		const task = await taskPromise.catch((error: unknown) => {
