@@ -381,6 +381,8 @@ const TABLE: Record<string, string[]> = {
 		'"[Errno 122] Disk quota exceeded"',
 		'{"code":"InvalidParameter.DataInspection","message":"Unable to download the media resource during the data inspection process."}',
 		'"Please try again with different inputs"',
+		'"No face was found, please retry with another photo"',
+		'"An error occurred while processing the image: wrong format"',
 		'"采样频率必须是 24000"',
 		'"提示词使用次数上限为 3 张参考图"',
 		'"账户信息已更新，请重新选择音色"',

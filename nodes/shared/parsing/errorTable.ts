@@ -175,9 +175,9 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'unavailable',
-		/internal (?:server )?(?:error|issue|failure)|(?:server|service|system|unexpected) error|error (?:occurred )?while processing/,
+		/internal (?:server )?(?:error|issue|failure)|(?:server|service|system|unexpected) error|while processing (?:your|the|this) request/,
 		/unavailable|timed? ?out|deadline exceeded|bad gateway|maintenance|interrupted|disconnected/,
-		/try again (?:later|in|shortly)\b|please retry|retry (?:your|the) request/,
+		/try again (?:later|in|shortly)\b|please retry(?! with)|retry (?:your|the) request/,
 	],
 ];
 
