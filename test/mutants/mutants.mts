@@ -36,7 +36,7 @@ export const MUTANTS = [
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; => void sentAt;`,
 	`pace/requestInterval.ts => this.ms * STEP => this.ms`,
 	`pace/concurrencyLimit.ts => this.cutTo(Math.max(1, DECREASE * inFlight)); => void (DECREASE * inFlight);`,
-	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, provenLimit)); => void provenLimit;`,
+	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, inFlight || limitIfAlone)); => void inFlight;`,
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,

@@ -1,6 +1,6 @@
 import type { IBinaryData, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
-import { whenAborted } from '../../../shared/async/deadline';
+import { monotonicNow, whenAborted } from '../../../shared/async/deadline';
 import { invalidInput, throwWithFacts, toFailure } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
@@ -88,7 +88,7 @@ export async function collectTask(
 		const { taskId, readFirst } = isExisting
 			? { taskId: orderOrId, readFirst: true }
 			: await submit(item, orderOrId, options.timeoutMs);
-		const startedAt = Date.now();
+		const startedAt = monotonicNow();
 		let isHealthy = false;
 		const onHealthy = () => {
 			if (!isHealthy) item.concurrency.onHealthy();
@@ -105,7 +105,7 @@ export async function collectTask(
 				if (percentage >= HEALTHY_PERCENT) onHealthy();
 			},
 			onUnfinished() {
-				if (!accountSocket.isOpen || Date.now() - startedAt >= HEALTHY_AFTER_MS) onHealthy();
+				if (!accountSocket.isOpen || monotonicNow() - startedAt >= HEALTHY_AFTER_MS) onHealthy();
 			},
 		});
 		const task = await taskPromise.catch((error: unknown) => {
@@ -113,7 +113,7 @@ export async function collectTask(
 			throw error;
 		});
 		report.log(`task ${taskId} completed`);
-		const waitedMs = Date.now() - startedAt;
+		const waitedMs = monotonicNow() - startedAt;
 		// If the result came early, the socket may just not have had enough time to open.
 		if (!accountSocket.isOpen && waitedMs >= options.pollIntervalMs / 2)
 			report.hint(pollingHint(options.pollIntervalMs));
