@@ -231,6 +231,7 @@ it('the token, in every field of a task and its file, is nowhere in what is told
 	const audio_url = `${sim.baseUrl}/files/x.wav?token=${sim.token}`;
 	onFile(answer(200, Buffer.alloc(2000, 1)), ALWAYS);
 	onRead(answer(200, { id: sim.token, status: 'completed', name: sim.token, audio_url }), ALWAYS);
+	sim.broadcast(message(`4710-${sim.token}`, 40));
 	sim.broadcast(message('4712', 40));
 	sim.broadcast(message('4711', 100));
 	await trigger.has(3);

@@ -128,6 +128,8 @@ describe('twenty published workflows of one account', () => {
 		const before = readings('silent').length;
 		await pass(600, 10);
 		expect(readings('silent').length - before).toBeLessThanOrEqual(15);
+		// Nor is the token checked while messages come.
+		expect(sim.countRequests('GET', '/v1/video/me')).toBeLessThanOrEqual(1);
 	});
 
 	it('check the token five times a minute at most behind a blocked WebSocket', async () => {

@@ -60,6 +60,15 @@ describe('who publishes', () => {
 		},
 	);
 
+	it('waits for a WebSocket that is refused only at first', async () => {
+		sim.setWebSocketMode('refuse');
+		const activating = activate({ activationMode: 'activate' });
+		await sim.waitFor(() => sim.requests.some(({ status }) => status === 403));
+		sim.setWebSocketMode('normal');
+		await activating;
+		expect(sim.countOpenSockets()).toBe(1);
+	});
+
 	it('needs no WebSocket for tasks that are named', async () => {
 		sim.setWebSocketMode('refuse');
 		const taskId = await createTask('Named');
