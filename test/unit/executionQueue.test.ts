@@ -1,7 +1,7 @@
 import type { Activation } from '../../nodes/MediaGenerationTrigger/activation/activation';
 import { ExecutionQueue } from '../../nodes/MediaGenerationTrigger/activation/executionQueue';
 
-/* What waits for a slot; test/engine/triggerAgain.test.ts and trigger.test.ts do the rest. */
+/* What waits for a slot, and an old n8n; test/engine/triggerAgain.test.ts and trigger.test.ts do the rest. */
 
 test('what waits for a slot when the trigger is closed fetches nothing, and is told by the next activation', async () => {
 	const closing = new AbortController();
@@ -23,4 +23,29 @@ test('what waits for a slot when the trigger is closed fetches nothing, and is t
 	await Promise.all(emitting.slice(20));
 	expect(fetchFiles).toHaveBeenCalledTimes(20);
 	expect(setState).not.toHaveBeenCalled();
+});
+
+test('an execution that may have failed to start is not started again by a n8n that drops no duplicates', async () => {
+	const emitted = jest.fn();
+	const helpers = {
+		createDeferredPromise() {
+			let reject: (error: Error) => void = () => {};
+			const promise = new Promise<never>((_, onError) => (reject = onError));
+			return { promise, reject };
+		},
+	};
+	const emit = (items: unknown, _response: unknown, end: { reject(error: Error): void }) => {
+		emitted(items);
+		end.reject(new Error('Out of memory'));
+	};
+	const activation = {
+		closing: new AbortController().signal,
+		isCreatedDownstream: async () => await Promise.resolve(false),
+		api: { credential: { redact: { value: (value: unknown) => value } } },
+		context: { helpers, emit },
+	} as unknown as Activation;
+	const queue = new ExecutionQueue(activation, { setState() {}, save() {} });
+	const emission = { outboxKey: '1', name: 'completed', isFinal: true, json: {} };
+	await queue.emitUntilStarted({ ...emission, subject: {} as never });
+	expect(emitted).toHaveBeenCalledTimes(1);
 });
