@@ -103,7 +103,8 @@ export class TaskWatch {
 		if (eviction.signal.aborted && followedTasks.has(taskId)) return;
 		followedTasks.delete(taskId);
 		// A task that was dropped or does not exist is forgotten, so that a later message can start following it again.
-		if (task.state === 'tracking') outbox.itemsByKey.delete(taskId);
+		// Those of a closed trigger are left to the next activation.
+		if (task.state === 'tracking' && !closing.aborted) outbox.itemsByKey.delete(taskId);
 	}
 
 	private isSelected(taskId: string): boolean {
