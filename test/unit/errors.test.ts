@@ -209,6 +209,22 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 		'foreignServer',
 		['{"code":"SUCCESS","msg":"Too many requests before yours"}'],
 	],
+	// Also beside a code, if a word or an id says that something has begun.
+	[
+		'created with a 200',
+		'foreignServer',
+		[
+			'{"code":"QUEUED","message":"High demand, your video is in the queue"}',
+			'{"code":"TASK_SUBMITTED","message":"The queue is busy, please wait"}',
+			'{"state":"processing","code":1303,"message":"High demand"}',
+			'{"code":102,"message":"High demand","data":{"status":"queued"}}',
+			'{"success":true,"code":102,"message":"High demand"}',
+			'{"code":1303,"message":"High demand","data":{"video_id":"v1"}}',
+		],
+	],
+	['created with a 200', 'rateLimited', ['{"code":"Throttling","message":"Too many requests"}']],
+	['created with a 200', undefined, ['{"id":7,"error_code":"NONE"}', '{"id":7,"errCode":201}']],
+	['created with a 200', undefined, ['{"id":7,"error_code":"NO_ERROR","status":"queued"}']],
 	['Retry-After', 2000, ['2', 2 as never]],
 	['Retry-After', 500, ['0.5']],
 	['Retry-After', 0, ['0']],

@@ -59,11 +59,13 @@ function statusInCode(value: unknown): number | undefined {
 	return status === undefined ? undefined : Number(status);
 }
 
+/** Matches the usual codes for success, such as 0, 200, 10000 or NO_ERROR. */
+const SUCCESS_CODE = /^(?:[012]?0*|2\d\d|ok|true|done|success\w*|none|null|no_?error)$/i;
+
 /** True if a record has a field such as `error_code` or `ErrCode` whose value does not mean success. */
 const hasErrorCode = (record: ServiceRecord): boolean =>
 	Object.entries(record).some(
-		([key, code]) =>
-			/^err(?:or)?_?code$/i.test(key) && !/^(?:[012]?0*|ok|success)$/i.test(asText(code) ?? ''),
+		([key, code]) => /^err(?:or)?_?code$/i.test(key) && !SUCCESS_CODE.test(asText(code) ?? ''),
 	);
 
 /**
@@ -162,7 +164,7 @@ export const statesFinalReason = (result: unknown): boolean =>
 
 /** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
 const LIKELY_PROGRESS_WORD =
-	/(?<!miss)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i;
+	/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i;
 /** True for a status word that seems to mean “in progress”. */
 export const seemsInProgress = (status: unknown): boolean =>
 	LIKELY_PROGRESS_WORD.test(asText(status) ?? '');
@@ -171,20 +173,28 @@ export const seemsInProgress = (status: unknown): boolean =>
 export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
-/** Finds a code that is not one of the usual ones for success, such as 0, 200 or 10000. */
-const FAILURE_CODE =
-	/"(?:err(?:or)?_?|status_?|ret_?)?code":"?(?![012]0*\b|2\d\d\b|ok\b|success)-?\w/i;
+/** Finds the codes of an answer, and its words for a state. */
+const CODE_OR_STATE = /"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?(-?\w+)/gi;
+/** Finds a sign that a generation has begun. */
+const SIGN_OF_START =
+	/"(?:(?:task|job|generation|video|image|operation)_?|uu)?id":(?!null|"")|"(?:ok|success)":true/i;
 
 /**
  * True if an answer that has no result tells in known words why, and has a code for it, although it reports no error as
  * services usually do: `{ code: 1303, message: "parallel task over limit" }`. Words alone may be about a generation that
- * has begun: “High demand, your video is in the queue”.
+ * has begun: “High demand, your video is in the queue”, also beside `code: "QUEUED"`.
  */
-export const tellsWhyNoResult = (answer: unknown): boolean =>
-	isRecord(answer) &&
-	!seemsInProgress(answer.status) &&
-	FAILURE_CODE.test(JSON.stringify(answer)) &&
-	meaningOf(answer) !== undefined;
+export function tellsWhyNoResult(answer: unknown): boolean {
+	if (!isRecord(answer)) return false;
+	const json = JSON.stringify(answer);
+	const words = [...json.matchAll(CODE_OR_STATE)];
+	return (
+		words.some(([, code, word]) => code !== undefined && !SUCCESS_CODE.test(word!)) &&
+		!words.some(([, , word]) => seemsInProgress(word)) &&
+		!SIGN_OF_START.test(json) &&
+		meaningOf(answer) !== undefined
+	);
+}
 
 /**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
