@@ -69,7 +69,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'quota',
 		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
-		/free (?:\w{1,20} )?quota|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
+		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
 	],
 	[
 		'throttled',
@@ -77,11 +77,11 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
-		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often)|\bfrequent\b|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
+		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|frequent (?:operation|request)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|采样)(?:速率|频率)(?:限制|过高)|访问量|(?:任务|请求)[^，。]{0,4}过多|(?:算力|资源)不足/,
+		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|音频|采样)(?:速率|频率)(?:限制|过高)|访问量过|(?:任务|请求)(?:次?数量?)?过多|算力(?:资源)?不足|(?:系统|服务|计算)资源不足/,
 	],
 	[
 		'quota',
@@ -133,16 +133,16 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'token',
-		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad|illegal) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in json|line)\b)/,
+		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad|illegal) (?:(?:x |your )?(?:api|access|bearer|auth|session|secret) ){0,2}(?:tokens?|(?:api|access|secret) key|credentials?)\b(?!\W{1,3}(?:at|in (?:the )?(?:json|ssml|prompt|text)|line)\b)/,
 		/(?:invalid|expired|missing|wrong|revoked|incorrect|bad) (?:x )?(?:api|access|secret) ?keys?\b|missing authori[sz]ation/,
-		/(?:token|api key|jwt|credentials?|authori[sz]ation)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not (?:recogni|match)|not found|is missing|empty)/,
-		/\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)\b|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
+		/(?:token|api key|jwt|credentials?|authori[sz]ation)\b[^.]{0,30}(?:expired|invalid|revoked|not valid|malformed|not recogni|not found|is missing)/,
+		/(?:token|api key) not match|(?:token|authori[sz]ation) (?:is|cannot be) empty|\bauth(?:entication)? (?:error|fail|required|credentials)|(?:session|login) (?:\w{1,20} )?(?:fail|expired|invalid)|no (?:api key|token|authori[sz]ation)\b|(?:could|can)(?: ?not|n't) (?:validate|verify) (?:the |your )?(?:credentials|token)|(?:please )?(?:log|sign) ?in again/,
 		/(?:鉴权|身份验证|认证|登录)[^，。]{0,4}(?:失败|失效|过期)|(?:无效|失效|过期|错误)的?(?:令牌|密钥)|(?:令牌|密钥)[^，。]{0,4}(?:无效|失效|过期|错误)/,
 	],
 	[
 		'voice',
 		/voice[^.]{0,80}?(?:invalid|not (?:be )?found|unknown|not exist|missing|required)/,
-		/(?:invalid|unknown|unsupported) (?:\w{1,20} ){0,2}voice/,
+		/(?:invalid|unknown|unsupported) (?:\w{1,20} or )?voice/,
 	],
 ];
 
@@ -160,12 +160,12 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 		/(?:text|prompt|input|string|script|content|sentence)s? (?:(?:is|are|was|that|length|way|much|far) ){0,3}too long|too many characters|max character limit/,
 		// A plan may have a limit of characters, too. Splitting the text would not help then.
 		/^(?!.*\b(?:plan|subscription|account)\b)(?=.*\b(?:text|input|string)\b)(?=.*(?:exceed|max|limit|at most)).*(?:characters?|length)\b/,
-		/(?:文本|提示词|prompt) ?(?:长度)?(?:过长|超)/,
+		/文本(?:长度)?(?:过长|超)|(?:提示词|prompt) ?(?:过长|超长|长度超)/,
 	],
 
 	[
 		'throttled',
-		/(?:^|\. |error |code |http )429(?:\d{2,3})?\b|resource (?:has |been |is ){0,2}exhausted|requests? limit/,
+		/(?:^|\. |error |code |http )429(?:\d{2,3})?\b|resource (?:has |been |is ){0,2}exhausted|requests? limit (?:reach|exceed)/,
 	],
 	['credit', /payment required/],
 	['token', /unauthori[sz]ed|unauthenticated|not authenticated/],
@@ -175,9 +175,9 @@ const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'unavailable',
-		/internal (?:server )?(?:error|issue|failure)|(?:server|service|system|unexpected) error|while processing (?:your|the|this) request/,
-		/unavailable|timed? ?out|deadline exceeded|bad gateway|maintenance|interrupted|disconnected/,
-		/try again (?:later|in|shortly)\b|please retry(?! with)|retry (?:your|the) request/,
+		/internal (?:server )?(?:error|issue|failure)|server error|(?:service|system|unexpected) error(?!:)|while processing (?:your|the|this) request(?!:)/,
+		/unavailable|timed? ?out|deadline exceeded|bad gateway|maintenance|\binterrupted\b(?! by)|(?:runner|worker|server|connection) disconnected/,
+		/try again (?:later|shortly|in [^.]{0,15}(?:moment|while|minute|second|hour|\d ?[smh]\b))|(?:please retry|retry (?:your|the) request)(?=$|[.,;!]| (?:later|shortly|\())/,
 	],
 ];
 
