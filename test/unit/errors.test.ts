@@ -174,7 +174,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'rejected', ['{"ErrCode":400017,"ErrMsg":"invalid param"}']],
 	['answer with a 200', undefined, ['{"ErrCode":0,"ErrMsg":"Success"}', '{"error_code":null}']],
 	['answer with a 200', undefined, ['{"err_code":"","error_code":"0"}', '{"errorCode":200}']],
-	// An answer that has no result says why in words alone.
+	// An answer without a result says why in words beside a code.
 	[
 		'created with a 200',
 		'outOfCredit',
@@ -198,6 +198,16 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	// Words without a code for a failure may be about a generation that has begun, so nothing is sent again.
 	['created with a 200', 'foreignServer', ['{"status":"queued","message":"High demand"}']],
 	['created with a 200', 'foreignServer', ['{"message":"High demand, your video is being made"}']],
+	[
+		'created with a 200',
+		'foreignServer',
+		[
+			'{"code":null,"message":"High demand, your video is being made"}',
+			'{"code":true,"message":"High demand, your video is being made"}',
+			'{"code":"QUEUED","message":"High demand, your video is being made"}',
+			'{"code":"PROCESSING","message":"High demand, your video is being made"}',
+		],
+	],
 	['created with a 200', 'foreignServer', ['{"code":0,"msg":"任务已提交，排队中"}']],
 	[
 		'created with a 200',

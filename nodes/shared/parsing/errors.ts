@@ -76,13 +76,8 @@ export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
 	const { error, errors, success, ok } = value;
 	const hasError = !isEmptyError(error) || !isEmptyError(errors);
-	return (
-		hasError ||
-		hasErrorCode(value) ||
-		success === false ||
-		ok === false ||
-		statusInCode(value) !== undefined
-	);
+	const hasCode = hasErrorCode(value) || statusInCode(value) !== undefined;
+	return hasError || hasCode || success === false || ok === false;
 }
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
