@@ -15,6 +15,9 @@ const SOCKET_MS = 10_000;
  * Lets the node run the free operations and those named in `pay` (unless the free ones show that this is pointless),
  * asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step. If `stop`
  * aborts, resolves with what was done until then.
+ *
+ * Resolves with the rows of the table, the recording, how many values of each kind were replaced in it, and the paid
+ * operations that may have been charged.
  */
 export async function check(
 	credential: Credential,
@@ -40,7 +43,7 @@ export async function check(
 	const standIns = new StandIns(credential.apiToken);
 	const recording: Recording = { format: 4, made, runs: runs.map(standIns.run) };
 	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)), pay);
-	/** How many values were replaced in the recording, for each kind. */
+	// How many values of each kind were replaced is known only now.
 	const replaced = standIns.counts();
 	return { rows, recording, replaced, charged: maybeCharged(runs) };
 }

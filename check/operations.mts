@@ -154,11 +154,11 @@ export async function* runPaid(
 				: value === 'generated' && !paid.every(isSpeech),
 		);
 	const exchanges: Exchange[] = [];
-	const [detected, errors] = [new Set<unknown>(), [] as string[]];
+	const detected = new Set<unknown>();
+	const errors: string[] = [];
 	const onError = ({ message }: Error) => void errors.push(message);
 	const events = eventsOf(operations).map(({ value }) => value);
-	const setting = { events, options: { checkInterval: 10 } };
-	const nodes = [triggerNode(setting)];
+	const nodes = [triggerNode({ events, options: { checkInterval: 10 } })];
 	const activate = async () =>
 		await activateTrigger(
 			{ workflowId: 'check', nodes, credential: { ...credential } },

@@ -33,8 +33,8 @@ const SOURCES = join(import.meta.dirname, '../nodes/shared');
 const BASE = 'http://service.invalid';
 const wordsOf = (text = '') => text.toLowerCase().match(/\p{L}[\p{L}\p{N}]*/gu) ?? [];
 /**
- * Words of services like this one, none of which is a name. Keys that consist of them are kept, and in sentences they are:
- * enough to tell an error, but too few to read a prompt.
+ * Words of services like this one, none of which is a name. A key that consists of them is kept. Of a sentence, only
+ * these words are kept: enough to tell an error, but too few to read a prompt.
  */
 const WORDS = new Set(
 	['n8n/messages', 'parsing/errorTable', 'parsing/fileType', 'parsing/responses']

@@ -239,16 +239,15 @@ function readRow(
  * follows if it does not, and `lost` what is lost then.
  */
 function refusalRow(
-	...[part, what, expected, run, inN8n, lost]: [
-		string,
-		string,
-		number,
-		RecordedRun,
-		string,
-		string?,
-	]
+	part: string,
+	what: string,
+	expected: number,
+	run: RecordedRun,
+	inN8n: string,
+	lost?: string,
 ): Row {
-	const [answer, error] = [answerIn(run), errorIn(run)];
+	const answer = answerIn(run);
+	const error = errorIn(run);
 	if (!answer) return row(part, undefined, [], '');
 	const json = jsonOf(answer);
 	const taken = [`HTTP ${answer.status}`, fieldsIn(json)].filter(Boolean).join(', ');
@@ -480,14 +479,10 @@ function eventsOf(stream: ReadExchange) {
 	return events;
 }
 
+/** True for a create call that may be charged. Other redirects than a 303 say that nothing was done yet. */
+const mayHaveCharged = ({ method, status }: Exchange) =>
+	method === 'POST' && (status < 300 || status === 303 || status >= 500);
+
 /** Returns the paid operations whose create call the service may have accepted. */
 export const maybeCharged = (runs: Run[]) =>
-	runs
-		.filter(({ exchanges }) =>
-			// Other redirects than a 303 say that nothing was done yet. What they lead to is an exchange of its own.
-			exchanges.some(
-				({ method, status }) =>
-					method === 'POST' && (status < 300 || status === 303 || status >= 500),
-			),
-		)
-		.map(({ operation }) => operation);
+	runs.filter(({ exchanges }) => exchanges.some(mayHaveCharged)).map(({ operation }) => operation);
