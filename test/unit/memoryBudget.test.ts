@@ -68,6 +68,13 @@ test('a request that waits for memory holds up no other of its account', async (
 	expect(isAdmitted).toHaveBeenCalled();
 });
 
+test('after bodies of any sizes, one above the limit is not held up', () => {
+	const needs = [1, 2, 6, 7].map((bytes) => need((bytes * 4) / 3));
+	for (const one of needs) budget.take(one);
+	for (const one of needs.reverse()) budget.giveBack(one);
+	expect(budget.isFree(need(300))).toBe(true);
+});
+
 test('a fault of this package gives the memory back, too', async () => {
 	jest.useRealTimers();
 	const response = { statusCode: 200, headers: {}, body: Readable.from(['']) };

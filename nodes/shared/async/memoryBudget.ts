@@ -14,7 +14,8 @@ export interface MemoryNeed {
  * A need above the limit waits until nothing is taken.
  */
 export class MemoryBudget {
-	private takenBytes = 0;
+	/** Those that have taken memory. A running sum of fractions would not end at 0. */
+	private readonly takers = new Set<MemoryNeed>();
 	/**
 	 * When each need that waits last asked, in order of arrival, so that small ones cannot overtake a large one forever.
 	 * One that no longer asks, because it has to wait for something else, does not hold up the others.
@@ -31,19 +32,20 @@ export class MemoryBudget {
 			this.askedAt.delete(other);
 		}
 		const [first = need] = this.askedAt.keys();
-		const fits = this.takenBytes === 0 || this.takenBytes + need.bytes <= this.limitBytes;
+		const neededBytes = [...this.takers].reduce((sum, { bytes }) => sum + bytes, need.bytes);
+		const fits = this.takers.size === 0 || neededBytes <= this.limitBytes;
 		if (first === need && fits) return true;
 		this.askedAt.set(need, now);
 		return false;
 	}
 
-	/** Takes the memory. Check `isFree` right before, and call `giveBack` once. */
+	/** Takes the memory, until `giveBack`. Check `isFree` right before. */
 	take(need: MemoryNeed): void {
-		this.takenBytes += need.bytes;
+		this.takers.add(need);
 		this.askedAt.delete(need);
 	}
 
-	giveBack({ bytes }: MemoryNeed): void {
-		this.takenBytes -= bytes;
+	giveBack(need: MemoryNeed): void {
+		this.takers.delete(need);
 	}
 }
