@@ -2,7 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, made, onCreate, onRead, posts, requests } from './service';
+import { answer, made, noCredit, onCreate, onRead, posts, requests } from './service';
 import { credential, image, node, sim, speech, start, video } from './setup';
 
 /*
@@ -132,6 +132,20 @@ test('a model is told whether the same call would find the result', async () => 
 	expect(description).toMatch(/may have been charged: check History/);
 	expect(description).not.toMatch(repeat);
 }, 20_000);
+
+test('a model is not told that the same call is free if a part of its text is not paid for yet', async () => {
+	noCredit('Two');
+	const options = { concurrency: 1, splitLongerThan: 10, pollInterval: 1 };
+	const [{ error, description }] = (await mcp(
+		{ ...hello(), options },
+		{
+			text: 'One one. Two two.',
+		},
+	)) as [IDataObject];
+	expect(error).toMatch(/out of credit/);
+	expect(description).not.toMatch(/no extra charge, repeat/);
+	expect(sim.chargedCalls).toBe(1);
+});
 
 test('an agent makes a video of the image that it has made, by its address', async () => {
 	const call = agentOfOneRun();

@@ -97,7 +97,8 @@ export class Run {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => {
 				// A model makes the next attempt itself, and only if it is told so.
-				const repeatCollects = this.isToolRun && entries.some((entry) => entry.isCollectable);
+				const repeatCollects =
+					this.isToolRun && entries.length > 0 && entries.every((entry) => entry.isCollectable);
 				return [
 					new FailedResult(repeatCollects ? withDefaultFacts(error, { repeatCollects }) : error),
 				];
