@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { requireFromCore } from '../../demo/n8n.mts';
 import { clock, type Process, runAs, type Who, whoRuns } from './clock.mts';
@@ -21,7 +22,10 @@ export function connect(...world: [Service, typeof mayDie]): void {
 	[service, mayDie] = world;
 	[exchanges.length, sockets.length] = [0, 0];
 	axios.defaults.adapter = async (config) => {
-		const exchange = exchangeOf(exchanges.length, config);
+		const { data } = config as { data?: string | Pick<Blob, 'stream'> };
+		// A large body is read like a Blob.
+		const sent = typeof data === 'object' && 'stream' in data ? await text(data.stream()) : data;
+		const exchange = exchangeOf(exchanges.length, { ...config, data: sent });
 		exchanges.push(exchange);
 		effect(exchange.who, () => runAs(undefined, () => service.receive(exchange)));
 		return await exchange.answered;
