@@ -4,7 +4,10 @@ import type { Throttle } from '../../shared/pace/throttle';
 
 /** How many slots a run has in its first second, if the concurrency is chosen automatically. */
 const FIRST_SECOND_SLOTS = 10;
-/** How many slots it has at least after that. */
+/**
+ * How many slots it has at least after that. With 22, three processes lost 51 of 1,000 rows of a service that charges
+ * what it can't do above 15 at once, before any row had failed. With fewer, quick images take longer.
+ */
 const MIN_SLOTS = 16;
 /** The maximum number of slots, if the concurrency is chosen automatically. */
 const MAX_SLOTS = 100;

@@ -97,11 +97,9 @@ export class Run {
 			if (resultsByItem[index]!.length > 0 || this.signals.stopStarting.aborted) return false;
 			const results = await run().catch((error: unknown) => {
 				// A model makes the next attempt itself, and only if it is told so.
-				const repeatCollects =
-					this.isToolRun && entries.length > 0 && entries.every((entry) => entry.isCollectable);
-				return [
-					new FailedResult(repeatCollects ? withDefaultFacts(error, { repeatCollects }) : error),
-				];
+				const isCollectable = entries.length > 0 && entries.every((entry) => entry.isCollectable);
+				const repeatCollects = (this.isToolRun && isCollectable) || undefined;
+				return [new FailedResult(withDefaultFacts(error, { repeatCollects }))];
 			});
 			resultsByItem[index] = results;
 			this.endOnFailure(results, index);

@@ -42,7 +42,7 @@ export class ConcurrencyLimit {
 		return this.rounds / ROUNDS_PER_RISE + (monotonicNow() - this.cutAt) / this.riseMs;
 	}
 
-	/** The ms until one more call fits beside `inFlight` others: 0 if now, Infinity if time alone does not help. */
+	/** The ms until one more call fits beside `inFlight` others: 0 or less if now, Infinity if time alone does not help. */
 	delayMs(inFlight: number): number {
 		if (this.base < 1 && inFlight === 0) return this.cutAt + PAUSE_MS / this.base - monotonicNow();
 		const neededLimit = inFlight + 1;

@@ -94,7 +94,7 @@ export interface RunningTask {
  *
  * - The cooldown of both circuit breakers is over, and no probe is waited for.
  * - The request interval has passed since the last request of any kind.
- * - There is room for it in the concurrency limit. If that is less than 1, its pause is over.
+ * - It fits in the concurrency limit. If that is less than 1, its pause is over.
  * - No request of a kind with a lower rank could go out now, because that one would go first.
  * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
@@ -147,7 +147,9 @@ export class Throttle {
 	): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
 		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
-		const isAdmitted = await this.queue.enter(signal, { kind, memory }, memory ? 'memory' : kind);
+		// What waits for memory has a lane of its own, so that it holds up no other create call.
+		const lane = memory ? 'memory' : kind;
+		const isAdmitted = await this.queue.enter(signal, { kind, memory }, lane);
 		const call = isAdmitted ? this.callOf(isCreate, waitingSince, memory) : undefined;
 		// A create call that was waiting when the quota turned out to be used up is not sent. One that comes later is sent,
 		// because only its answer tells whether the quota was refilled.

@@ -175,11 +175,12 @@ const SIGN_OF_START =
 	/"(?:(?:task|job|generation|video|image|operation)_?|uu)?id":(?!null|"")|"(?:ok|success)":true/i;
 
 /**
- * True if an answer that has no result tells in known words why, and has a code for it, although it reports no error as
- * services usually do: `{ code: 1303, message: "parallel task over limit" }`. Words alone may be about a generation that
- * has begun: “High demand, your video is in the queue”, also beside `code: "QUEUED"`.
+ * True if an answer that has no result tells why: it reports an error, or it has known words and a code for it, as in
+ * `{ code: 1303, message: "parallel task over limit" }`. Words alone may be about a generation that has begun: “High
+ * demand, your video is in the queue”, also beside `code: "QUEUED"`.
  */
 export function tellsWhyNoResult(answer: unknown): boolean {
+	if (isErrorAnswer(answer)) return true;
 	if (!isRecord(answer)) return false;
 	const json = JSON.stringify(answer);
 	const words = [...json.matchAll(CODE_OR_STATE)];
@@ -255,7 +256,8 @@ export function parseResponseBody<T>(
 	const raw = parseJson(body);
 	const result = read(raw);
 	if (result !== undefined) return result;
-	if (!isErrorAnswer(raw) && !tellsWhyNoResult(raw)) {
+	if (!tellsWhyNoResult(raw)) {
+		// The status of an answer that reports no error is no reason.
 		const reason = isRecord(raw)
 			? readReason(redact.value({ ...raw, status: undefined }))
 			: undefined;

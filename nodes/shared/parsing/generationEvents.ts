@@ -186,9 +186,10 @@ export class GenerationEvents {
 		const isRefusal = !isOfGeneration && tellsWhyNoResult(value);
 		if (isHtml) this.outcome ??= new Failure('foreignServer', { mayBeCharged: true });
 		else if (value === undefined) this.setOutcome('the response was cut off');
-		else if (kind === 'unavailable' && !isOfGeneration && (isRefusal || isErrorAnswer(value)))
+		else if (isRefusal && kind === 'unavailable')
 			this.outcome ??= new Failure('unavailable', { ...facts, mayBeCharged: true });
-		else if (isRefusal) this.readError(value);
+		// A reported error may be that of an attempt which the service repeats: `readResult` knows.
+		else if (isRefusal && !isErrorAnswer(value)) this.readError(value);
 		else this.readResult(value, 'the response contained no file');
 	}
 
