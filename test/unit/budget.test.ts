@@ -16,9 +16,9 @@ function journalOf(store: IDataObject, executionId: string | undefined): Journal
 	return new Journal(context, executionId === undefined);
 }
 
-/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ sharedKey: `${n}` }));
 
+/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
 function run(
 	store: IDataObject,
 	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},

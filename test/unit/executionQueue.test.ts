@@ -25,7 +25,7 @@ test('what waits for a slot when the trigger is closed fetches nothing, and is t
 	expect(setState).not.toHaveBeenCalled();
 });
 
-test('an execution that may have failed to start is not started again by a n8n that drops no duplicates', async () => {
+test('an execution that may have failed to start is not started again by an n8n that drops no duplicates', async () => {
 	const emitted = jest.fn();
 	const helpers = {
 		createDeferredPromise() {
@@ -44,7 +44,7 @@ test('an execution that may have failed to start is not started again by a n8n t
 		api: { credential: { redact: { value: (value: unknown) => value } } },
 		context: { helpers, emit },
 	} as unknown as Activation;
-	const queue = new ExecutionQueue(activation, { setState() {}, reopen() {}, save() {} });
+	const queue = new ExecutionQueue(activation, { setState() {}, save() {}, reopen() {} });
 	const emission = { outboxKey: '1', name: 'completed', isFinal: true, json: {} };
 	await queue.emitUntilStarted({ ...emission, subject: {} as never });
 	expect(emitted).toHaveBeenCalledTimes(1);

@@ -240,7 +240,7 @@ test('none of the others is lost where the IDs of the history are those of other
 	const list = [{ ...file('job'), file_url: undefined, videos }];
 	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
 	const files = readGeneratedFiles({ id: '0', file_url: '/v/a?n=a' }, 'https://media.example.com');
-	// The history lists the video b with the ID of the one that came, whose path it lists with another ID.
+	// In the history, the ID of the video that came is that of b. Only its path tells which one came.
 	const request = sent({ requestedCount: 4, searchUntil: Date.now(), announcedIds: ['0'], files });
 	const lost = new Failure('streamLost');
 	const found = await findInHistory(api, request, lost, new AbortController().signal);
