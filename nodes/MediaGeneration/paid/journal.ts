@@ -203,8 +203,8 @@ export class JournalEntry {
 	/** True if another attempt with this key looks for the result of this call, and can recognize it. */
 	get isCollectable(): boolean {
 		const { value } = this;
-		if (!value) return false;
-		return 'request' in value ? isFindable(value.request) : value.state === 'task';
+		const isGeneration = value !== undefined && 'request' in value;
+		return isGeneration ? isFindable(value.request) : this.collectableTaskId !== undefined;
 	}
 
 	/** True if this run has to reserve a request for this call, because no other run that needs the same call has. */

@@ -63,7 +63,7 @@ export class ExecutionQueue {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
 		if (await isCreatedDownstream(emission.subject)) return this.outbox.setState(outboxKey, 'done');
-		// n8n keeps each file that was fetched, so no attempt fetches it again.
+		// n8n stores a file for good once it is fetched, so all attempts share one item.
 		let item: Promise<INodeExecutionData> | undefined;
 		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);

@@ -73,7 +73,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		this.cursor = saved.cursor;
 		this.savedAt = saved.savedAt;
 		const isOld = now - saved.savedAt >= DEDUPLICATION_KEY_TTL_MS;
-		// While this process lives, n8n starts what it was given, even if it waits for capacity, or `reopen` is called.
+		// In the same process, n8n starts what it was given, however late, or says that it can't: then `reopen` is called.
 		const canReplay = replaysEmitted && isStoredNewer && !isOld;
 		for (const [key, item] of saved.events as Array<[string, Item]>) {
 			// The next read of a tracked task, or of the history, finds an end that was not emitted, and emits it then.

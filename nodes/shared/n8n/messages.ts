@@ -314,6 +314,8 @@ function howToCollect(
 export function wordingOf({ kind, facts }: Failure): Wording {
 	const { taskId, part, announcedIds, indeterminateParts, repeatCollects } = facts;
 	const wording = WORDINGS[kind](facts);
+	// The descriptions of these kinds tell a person how to look for the result.
+	const saysHowToLook = kind === 'streamLost' || kind === 'indeterminate';
 	const taskAndPart = [taskId && `task ${taskId}`, part && `part ${part}`];
 	const candidates = facts.candidates?.map(({ id, createdAt }) =>
 		createdAt ? `${id} (created ${createdAt})` : id,
@@ -326,12 +328,11 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			`${kind === 'streamLost' ? 'The' : 'The request has been charged. In History → Get Many, the'} ${announcedIds.length > 1 ? 'results have the IDs' : 'result has the ID'} ${listFirst(announcedIds)}.`,
 		repeatCollects &&
 			'To look for the result again at no extra charge, repeat this call with exactly the same values within an hour (over MCP, not in queue mode).',
-		// The descriptions of these kinds tell a person how to look for the result.
-		(!repeatCollects || !['streamLost', 'indeterminate'].includes(kind)) && wording.description,
+		!(repeatCollects && saysHowToLook) && wording.description,
 		facts.mayBeCharged &&
 			!announcedIds?.length &&
 			!repeatCollects &&
-			!['streamLost', 'indeterminate'].includes(kind) &&
+			!saysHowToLook &&
 			`The request may have been charged: ${howToCheckFor(facts.mediaKind)}, before you send it again.`,
 		howToCollect(kind, facts),
 		indeterminateParts?.length &&

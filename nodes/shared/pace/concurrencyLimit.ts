@@ -59,6 +59,7 @@ export class ConcurrencyLimit {
 
 	/** Call this when a call has succeeded that was accepted when `inFlight` calls were in flight, itself included. */
 	onSuccess(inFlight: number): void {
+		// There is a place for one, so the next call waits for no pause.
 		this.base = Math.max(1, this.base);
 		if (inFlight > this.current - 1) this.rounds += 1 / this.current;
 	}
