@@ -135,10 +135,14 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	return new Failure(kind, { meaning, status, reason, transient: isRateLimited || undefined });
 }
 
-/** True if an answer refuses for rate, load or quota and has no id, so that no task was created. */
+/** Finds a sign that a task or a generation has begun. */
+const SIGN_OF_START =
+	/"(?:(?:task|job|generation|video|image|operation)_?|uu)?id":(?!null|"")|"(?:ok|success)":true/i;
+
+/** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
-	!/"(?:task_?)?id":(?!null|"")/i.test(JSON.stringify(answer));
+	!SIGN_OF_START.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
 const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>([
@@ -170,9 +174,6 @@ export const isErrorAnswer = (answer: unknown): boolean =>
 
 /** Finds the codes of an answer, and its words for a state. */
 const CODE_OR_STATE = /"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?(-?\w+)/gi;
-/** Finds a sign that a generation has begun. */
-const SIGN_OF_START =
-	/"(?:(?:task|job|generation|video|image|operation)_?|uu)?id":(?!null|"")|"(?:ok|success)":true/i;
 
 /**
  * True if an answer that has no result tells why: it reports an error, or it has known words and a code for it, as in

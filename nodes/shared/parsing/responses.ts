@@ -97,8 +97,8 @@ export function readCreatedTaskId(raw: unknown): string | undefined {
 	const record = unwrap(raw, 'task_id');
 	if (!isRecord(record)) return undefined;
 	// In an error answer, `id` is probably the id of the request or of the error, not of a task.
-	const isErrorAnswer = reportsError(raw) || reportsError(record);
-	return asId(record.task_id) ?? (isErrorAnswer ? undefined : asId(record.id));
+	const isError = reportsError(raw) || reportsError(record);
+	return asId(record.task_id) ?? (isError ? undefined : asId(record.id));
 }
 
 /** Reads a speech task (§4.2); undefined if the answer is none. */
