@@ -221,6 +221,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 			'{"code":"QUEUED","message":"High demand, your video is in the queue"}',
 			'{"code":"TASK_SUBMITTED","message":"The queue is busy, please wait"}',
 			'{"state":"processing","code":1303,"message":"High demand"}',
+			'{"status":"In queue","code":1303,"message":"High demand"}',
 			'{"code":102,"message":"High demand","data":{"status":"queued"}}',
 			'{"success":true,"code":102,"message":"High demand"}',
 			'{"code":1303,"message":"High demand","data":{"video_id":"v1"}}',

@@ -173,7 +173,8 @@ export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
 /** Finds the codes of an answer, and its words for a state. */
-const CODE_OR_STATE = /"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?(-?\w+)/gi;
+const CODE_OR_STATE =
+	/"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?([\w-][^",}]*)/gi;
 
 /**
  * True if an answer that has no result tells why: it reports an error, or it has known words and a code for it, as in
