@@ -114,10 +114,13 @@ function findCutBetweenWords(text: string, maxLength: number): number | undefine
 			WORD_END.test(text)
 		);
 	};
-	const ends = [...sentenceEnds].filter((end) => !isSpace(text, end) && mayEndWord(end));
+	// In Chinese, no space follows a sentence.
+	const endsWithoutSpace = [...sentenceEnds].filter(
+		(end) => !isSpace(text, end) && mayEndWord(end),
+	);
 	const spaces = [...text.matchAll(SPACE)].map(({ index }) => index);
 	// The places between words where the text may be cut, the last one first.
-	const places = [...spaces, ...ends]
+	const places = [...spaces, ...endsWithoutSpace]
 		.filter((position) => position > 0 && position <= maxLength)
 		.sort((a, b) => b - a);
 	const lineBreaksAt = (position: number) =>
