@@ -1,7 +1,11 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { Journal } from '../../nodes/MediaGeneration/paid/journal';
+import { makeCallSignals } from '../../nodes/shared/async/callSignals';
+import { Failure } from '../../nodes/shared/failure';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
+
+const { signal } = new AbortController();
 
 /** The journal of a run. Without an execution, a model calls. */
 function journalOf(store: IDataObject, executionId: string | undefined): Journal {
@@ -56,4 +60,27 @@ test('fewer rows help only where nothing was sent before', () => {
 	expect(remedy()).toBeUndefined();
 	expect(run(store)).toBe(true);
 	expect(remedy()).toBe('Raise the limit');
+});
+
+test('a call that another run has reserved and given up is counted by the run that sends it', async () => {
+	const store = {};
+	const runs = [1, 2, 3].map(() => journalOf(store, '1'));
+	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
+	const item = { index: 0, credential, parameters: {} as NodeParameters };
+	const [owner, sharer] = runs.map((journal) => journal.entriesFor(item, [''])[0]!);
+	const { stopStarting } = makeCallSignals({ cancelSignal: signal, stopSignal: signal });
+	expect(runs[0]!.reserve([owner!], 1)).toBeUndefined();
+	expect(sharer!.needsReservation).toBe(false);
+	expect(runs[1]!.reserve([], 1)).toBeUndefined();
+	const givenUp = Promise.reject(new Failure('canceled'));
+	const ended = owner!.createOnce(stopStarting, async () => await givenUp).catch(() => {});
+	let sent = 0;
+	const shared = sharer!.createOnce(stopStarting, async () => {
+		sharer!.setSent({ state: 'sent' });
+		sent++;
+	});
+	await Promise.all([ended, shared.catch(() => {})]);
+	runs[0]!.settle();
+	const mayStart = runs[2]!.reserve(calls(1), 1) === undefined;
+	expect(sent + (mayStart ? 1 : 0)).toBe(1);
 });

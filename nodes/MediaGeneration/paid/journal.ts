@@ -55,7 +55,9 @@ export class Journal {
 	/** How many billable requests this run has reserved, but not sent. */
 	reservedCount = 0;
 	/** The calls for which this run has reserved a request. */
-	private reservedKeys: string[] = [];
+	private readonly reservedKeys = new Set<string>();
+	/** Max Paid Requests, from `reserve`. */
+	private limit = Infinity;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
 	private readonly executionId: string;
 	/** The store that holds the count of billable requests. */
@@ -102,16 +104,19 @@ export class Journal {
 	 */
 	reserve(planned: Array<Pick<JournalEntry, 'sharedKey'>>, limit: number): Failure | undefined {
 		const plannedCount = planned.length;
+		this.limit = limit;
 		if (this.isLost && plannedCount > 0) {
 			this.countStore.mediaGenerationRefused = this.executionId;
 			return new Failure('crashed');
 		}
 		const countBefore = this.requestCount;
 		if (countBefore + plannedCount <= limit) {
-			this.reservedCount = plannedCount;
+			this.reservedCount += plannedCount;
 			this.requestCount = countBefore + plannedCount;
-			this.reservedKeys = planned.map(({ sharedKey }) => sharedKey);
-			for (const key of this.reservedKeys) reservedCalls().add(key);
+			for (const { sharedKey } of planned) {
+				this.reservedKeys.add(sharedKey);
+				reservedCalls().add(sharedKey);
+			}
 			return undefined;
 		}
 		const sent = countBefore > 0 ? ` (${countBefore} already sent)` : '';
@@ -119,6 +124,11 @@ export class Journal {
 		// A retry keeps the rows, and a new run with fewer rows would be charged for earlier ones again.
 		const fieldRemedy = countBefore > 0 ? 'Raise the limit' : undefined;
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
+	}
+
+	/** Does what `reserve` does for a call that another run has reserved, but has ended without sending. */
+	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
+		return this.reservedKeys.has(call.sharedKey) ? undefined : this.reserve([call], this.limit);
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
@@ -250,6 +260,8 @@ export class JournalEntry {
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
+		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
+		if (failure) throw failure;
 		const call = create().finally(() => inFlight.delete(sharedKey));
 		inFlight.set(sharedKey, call);
 		return await call;
