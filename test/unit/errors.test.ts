@@ -225,6 +225,8 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 			'{"code":102,"message":"High demand","data":{"status":"queued"}}',
 			'{"success":true,"code":102,"message":"High demand"}',
 			'{"code":1303,"message":"High demand","data":{"video_id":"v1"}}',
+			'{"code":1303,"message":"High demand","task_ids":["t1"]}',
+			'{"code":1303,"message":"High demand","queue_position":3}',
 		],
 	],
 	['created with a 200', 'rateLimited', ['{"code":"Throttling","message":"Too many requests"}']],

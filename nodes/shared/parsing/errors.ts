@@ -135,9 +135,9 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	return new Failure(kind, { meaning, status, reason, transient: isRateLimited || undefined });
 }
 
-/** Finds a sign that a task or a generation has begun. */
+/** Finds a sign that a task or a generation has begun: an id, a place in a queue, or a success. */
 const SIGN_OF_START =
-	/"(?:(?:task|job|generation|video|image|operation)_?|uu)?id":(?!null|"")|"(?:ok|success)":true/i;
+	/"(?:(?:(?:task|job|generation|video|image|operation)_?|uu)?ids?|queue_?position)":(?!null|""|\[\])|"(?:ok|success)":true/i;
 
 /** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
