@@ -108,7 +108,10 @@ export function keyFactory(context: IExecuteFunctions, isToolRun: boolean) {
 	const runIndex: unknown = isToolRun ? 'tool' : context.evaluateExpression('{{ $runIndex }}', 0);
 	const runDigest = digestOf(runIndex, isToolRun ? [] : parametersInKey(node.parameters));
 	const items = context.getInputData();
-	const identityOf = (item: INodeExecutionData) => itemIdentity(item).slice(isToolRun ? 1 : 0);
+	const identityOf = (item: INodeExecutionData) => {
+		const [json, files] = itemIdentity(item);
+		return isToolRun ? [files] : [json, files];
+	};
 	let equalItemsBefore: number[] | undefined;
 	return (index: number, accountKey: string, parameters: NodeParameters): string => {
 		// Operations that are free need no keys, so they do not read all items.
