@@ -172,7 +172,7 @@ export async function* runPaid(
 	const succeeded: string[] = [];
 	try {
 		for (const operation of operations) {
-			if (stop.aborted) return;
+			if (stop.aborted) break;
 			before?.(operation);
 			const done = await runOperation(operation, credential, stop, { voice });
 			yield done;
@@ -182,10 +182,9 @@ export async function* runPaid(
 			if (isSpeech(operation) && done.taskId)
 				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });
 		}
-		const awaited = eventsOf(succeeded);
-		if (awaited.length === 0 || stop.aborted) return;
-		before?.('trigger');
-		const missing = () => awaited.filter(({ value }) => !detected.has(value));
+		if (events.length === 0) return;
+		if (!stop.aborted) before?.('trigger');
+		const missing = () => eventsOf(succeeded).filter(({ value }) => !detected.has(value));
 		const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
 		await eventually('all events', 30_000, isOver).catch(() => {});
 		const found = shared.EVENTS.filter(({ value }) => detected.has(value));
@@ -194,7 +193,8 @@ export async function* runPaid(
 			...found.map(({ name }) => `event: ${name}`),
 			...errors.map((text) => `error: ${text}`),
 		];
-		yield { operation: 'trigger', lines, exchanges };
+		// Even if nothing was made, its WebSocket has the messages about the other operations.
+		yield { operation: 'trigger', lines: stop.aborted ? [] : lines, exchanges };
 	} finally {
 		await trigger?.closeFunction?.();
 	}

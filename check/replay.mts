@@ -122,7 +122,7 @@ export async function replay(
 	before?: (operation: string) => void,
 ): Promise<string[]> {
 	const runs = recording.runs.filter(isOfNode);
-	const names = runs.map(({ operation }) => operation);
+	const names = runs.flatMap(({ operation, lines }) => (lines.length > 0 ? operation : []));
 	if (names.length === 0) return ['nothing to replay: the node was made to do nothing'];
 	const service = await serve(recording);
 	try {

@@ -363,7 +363,8 @@ const OTHER_PARTS: Record<string, string> = { collect: 'Collect', trigger: 'The 
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
 function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
-	const others = runs.filter(({ operation }) => operation in PAID || operation in OTHER_PARTS);
+	const shown = runs.filter(({ lines }) => lines.length > 0);
+	const others = shown.filter(({ operation }) => operation in PAID || operation in OTHER_PARTS);
 	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
 	const all = runs.flatMap(({ exchanges }) => exchanges);
 	// The node counts as not working if no paid operation has succeeded.

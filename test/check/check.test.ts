@@ -167,6 +167,26 @@ describe('a stranger checks', () => {
 	});
 });
 
+test.concurrent('of a speech that fails, the messages are shown, and replayed', async () => {
+	let send = () => {};
+	const open: Upgrade = (...handshake) =>
+		new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) => {
+			const payload = { task_id: '4711', process_percentage: 100 };
+			send = () => opened.send(JSON.stringify({ type: 'labs_status_updated', payload }));
+		});
+	const answers = { '/4711': { status: 'error' }, '/voices': [{ id: 7 }], '/me': {} };
+	const handle: Handler = (request, response) => {
+		const isCreate = request.method === 'POST' && setTimeout(() => send(), 500);
+		return answering(isCreate ? { '/task': { task_id: 4711 } } : answers)(request, response);
+	};
+	const { text, recording } = await ask(handle, open, 'speech');
+	expect(text).toMatch(
+		/status: error; .*messages: first after \S+ s, 100 %; no result \| The service/,
+	);
+	expect(text).not.toContain('The trigger |');
+	expect(await replay(recording)).toEqual([]);
+});
+
 /** Removes the recording that a command has made, as it says, and returns it. */
 function takeRecording(said: string): Recording {
 	const file = join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!);
