@@ -45,7 +45,7 @@ export async function check(
 	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)), pay);
 	// How many values of each kind were replaced is known only now.
 	const replaced = standIns.counts();
-	return { rows, recording, replaced, charged: maybeCharged(runs) };
+	return { rows, recording, replaced, charged: standIns.redact.value(maybeCharged(runs)) };
 }
 
 /**

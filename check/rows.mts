@@ -10,6 +10,7 @@ import {
 	ENDED_BY_NODE,
 	formOf,
 	hasFile,
+	readExchange,
 	textOf,
 	type Exchange,
 	type ReadExchange,
@@ -484,6 +485,13 @@ function eventsOf(stream: ReadExchange) {
 const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
-/** Returns the paid operations whose create call the service may have accepted. */
+/** Matches an ID in an answer, but not that of a user or a request. */
+const ID_FIELD = /"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*\\?"?([\w-]+)/gi;
+
+/** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
-	runs.filter(({ exchanges }) => exchanges.some(mayHaveCharged)).map(({ operation }) => operation);
+	runs.flatMap(({ operation, exchanges }) => {
+		const answers = exchanges.filter(mayHaveCharged).map((each) => textOf(readExchange(each)));
+		const ids = [...answers.join().matchAll(ID_FIELD)].map(([, id]) => id!);
+		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ')] : [];
+	});

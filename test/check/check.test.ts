@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { WebSocketServer } from 'ws';
+import { WebSocketServer, type WebSocket } from 'ws';
 import { check } from '../../check/check.mts';
 import { FREE, PAID } from '../../check/operations.mts';
 import { toJson, type Recording } from '../../check/recording.mts';
@@ -100,11 +100,11 @@ function dialect(): Handler {
 	};
 }
 
-/** Ends each WebSocket at once, and says why. */
-const closing: Upgrade = (...handshake) =>
-	new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) =>
-		opened.close(4001, 'no plan, Anna Bell'),
-	);
+/** Opens each WebSocket, and does this with it. */
+const opening =
+	(act: (opened: WebSocket) => void): Upgrade =>
+	(...handshake) =>
+		new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, act);
 
 type Row = [service: string, handle: Handler, ...said: RegExp[]];
 
@@ -148,6 +148,7 @@ describe('a stranger checks', () => {
 	});
 
 	test.concurrent('a service in a dialect that nobody knows', async () => {
+		const closing = opening((opened) => opened.close(4001, 'no plan, Anna Bell'));
 		const { rows, text, recording } = await ask(dialect(), closing, 'speech');
 		for (const said of [
 			/via; x-user; content-encoding: gzip; redirects \(307\) .*follows redirects/,
@@ -169,11 +170,10 @@ describe('a stranger checks', () => {
 
 test.concurrent('of a speech that fails, the messages are shown, and replayed', async () => {
 	let send = () => {};
-	const open: Upgrade = (...handshake) =>
-		new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) => {
-			const payload = { task_id: '4711', process_percentage: 100 };
-			send = () => opened.send(JSON.stringify({ type: 'labs_status_updated', payload }));
-		});
+	const open = opening((opened) => {
+		const payload = { task_id: '4711', process_percentage: 100 };
+		send = () => opened.send(JSON.stringify({ type: 'labs_status_updated', payload }));
+	});
 	const answers = { '/4711': { status: 'error' }, '/voices': [{ id: 7 }], '/me': {} };
 	const handle: Handler = (request, response) => {
 		const isCreate = request.method === 'POST' && setTimeout(() => send(), 500);
@@ -227,12 +227,15 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	expect(await replay(recording)).toEqual([]);
 });
 
-test('what may have been charged is told by the status', () => {
-	const isCharged = (status: number) => {
-		const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status })];
-		return maybeCharged([{ operation: 'image', lines: [], exchanges }]).length > 0;
+test('what may have been charged is told by the status, and named with its IDs', () => {
+	const chargedBy = (status: number, text = '') => {
+		const exchanges = [exchangeOf('POST', '/v1/video/create-image', text, { status })];
+		return maybeCharged([{ operation: 'image', lines: [], exchanges }]);
 	};
-	expect([200, 303, 502, 307, 402].filter(isCharged)).toEqual([200, 303, 502]);
+	expect([303, 502].flatMap((status) => chargedBy(status))).toEqual(['image', 'image']);
+	expect([307, 402].flatMap((status) => chargedBy(status, '{"id":1}'))).toEqual([]);
+	const text = String.raw`{"taskId":90071992547409937,"user_id":"anna","to":"{\"id\":\"t-1\"}"}`;
+	expect(chargedBy(200, text)).toEqual(['image 90071992547409937 t-1']);
 });
 
 test('the voice that speaks is one of the list', () => {
