@@ -45,12 +45,14 @@ const WORDS = new Set(
 		.concat('every open polled searched socket web')
 		// Fields that the node passes on, or that nobody reads.
 		.concat(
-			`accent address age amount artifact aspect asset back boost category cdn channel charset clip completion cover
-			currency cursor date display download duration email errcode errmsg eta expire gender height html info
-			ingredient job label lang language level link locale meta metadata method mobile mp offset owner pct percent
-			phase phone pixel play poll position preview price quality rate ratio rejection resolution role rpm sample
-			score seat seed setting signature similarity size sound source speaker speed src stability stage style tag
-			thumb thumbnail timestamp title trait transcript updated uri username uuid vendor webhook width`,
+			`accent address age amount artifact aspect asset back base boost callback category cdn channel charset clip
+			company completion cover creator currency cursor customer date display download duration edge email errcode
+			errmsg eta expire gender group height histories html info ingredient ip job json label lang language level link
+			locale meta metadata method metrics mobile mp negative nickname offset organization orgs owner pagination pct
+			percent personal phase phone pixel play poll position prediction prev preview price quality rate ratio rejection
+			resolution resp ret revised role rpm sample score seat seed setting signature similarity size slug sound source
+			speaker speed src stability stage style tag team thumb thumbnail timestamp title trait transcript uid updated uri
+			username uuid vendor webhook width`,
 		)
 		.flatMap(wordsOf)
 		// These are names, too.
@@ -112,7 +114,8 @@ function isHarmless(part: string): boolean {
 
 /** True if each word of a key is harmless. A key may be the name or ID of somebody. */
 const isHarmlessKey = (key: string) =>
-	/^[\p{L}_-]*\p{L}\d?$/u.test(key) && (key.match(/\p{L}+/gu) ?? []).every(isHarmless);
+	key === 'b64_json' ||
+	(/^[\p{L}_-]*\p{L}\d?$/u.test(key) && (key.match(/\p{L}+/gu) ?? []).every(isHarmless));
 
 const isTime = (value: string | number): boolean =>
 	Math.abs(Date.now() - shared.asTime(value)) < TEN_YEARS_MS &&
