@@ -1,4 +1,3 @@
-import type { IRun } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { event, status } from '../faults/row.mts';
 import { bad, good, out, stored } from './seen';
@@ -87,24 +86,6 @@ test('videos that were refused are requested again once the history has been sea
 	expect(posts()).toBe(1);
 	await hasten(two, { retryOf: stored(second.result) });
 	expect(posts()).toBe(2);
-});
-
-test.each([
-	['kept no list of failed files', ',"failedIds":\\[\\]', '', 2],
-	['kept a failed file without an id', '"failedIds":\\[null\\]', '"failedIds":[""]', 3],
-])('a retry collects what a version has left that %s', async (_, now, before, numberOfVideos) => {
-	const refused = numberOfVideos > 2 ? [event('error', { error: 'UNSAFE' })] : [];
-	onCreate({ sse: [status('processing'), ...refused, 'RESET'] });
-	const subject = video('P', { timeout: 5 }, { ...several, numberOfVideos });
-	const { result } = await hasten(subject);
-	bad(result);
-	const saved = JSON.stringify(result.run);
-	const older = saved.replaceAll(new RegExp(now, 'g'), before);
-	expect(older).not.toBe(saved);
-	for (const id of ['a', 'b']) list(id);
-	const retry = await hasten(subject, { retryOf: JSON.parse(older) as IRun });
-	expect(good(retry.result).map(({ json }) => json.id)).toEqual(['a', 'b']);
-	expect(posts()).toBe(1);
 });
 
 test('of others’ videos with the prompt, only as many are ignored as may be its own', async () => {

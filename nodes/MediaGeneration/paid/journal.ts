@@ -8,7 +8,6 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { keyFactory } from './idempotencyKey';
 import {
-	completeValues,
 	inFlightCalls,
 	lineageOf,
 	reservedCalls,
@@ -75,7 +74,7 @@ export class Journal {
 			!mediaGenerationCreated &&
 			hasBegun(context) &&
 			mediaGenerationRefused === this.executionId;
-		this.valuesByKey = this.isLost ? {} : completeValues((store.mediaGenerationCreated ??= {}));
+		this.valuesByKey = this.isLost ? {} : (store.mediaGenerationCreated ??= {});
 		this.lineage = lineageOf(store, context, this.isRetry);
 		this.hasEarlierRequests = contextsOfFinishedNodes(context).some(
 			({ mediaGenerationSent }: JournalStore) => (mediaGenerationSent?.requests ?? 0) > 0,

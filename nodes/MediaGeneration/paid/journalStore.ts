@@ -76,16 +76,6 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 	}
 }
 
-/** Completes values that an older version has saved: it kept no empty list of failed ids, and '' for an unknown id. */
-export function completeValues(valuesByKey: ValuesByKey): ValuesByKey {
-	for (const value of Object.values(valuesByKey)) {
-		if (!('request' in value)) continue;
-		const { failedIds = [] }: Partial<MediaRequest> = value.request;
-		value.request.failedIds = failedIds.map((id) => id || null);
-	}
-	return valuesByKey;
-}
-
 /**
  * Returns the id that the first attempt and all its retries share (`mediaGenerationLineage`). The first call for a store
  * creates the id. If the first attempt did not reach this node, only the run of the start node, which n8n passes on to
