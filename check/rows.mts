@@ -486,7 +486,7 @@ const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
 /** Matches an ID in an answer, but not that of a user or a request. */
-const ID_FIELD = /"(?!user|owner|account|request|trace)[\w-]*id\\?"\s*:\s*\\?"?([\w-]+)/gi;
+const ID_FIELD = /"(?!user|owner|account|request|trace)[\w-]*id"\s*:\s*(?!null)"?([\w-]+)/gi;
 
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
