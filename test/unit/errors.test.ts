@@ -164,6 +164,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'rejected', ['{"success":false,"error":"Server busy","data":{"id":7}}']],
 	['answer with a 200', 'rejected', ['{"error":"Server busy","task":{"taskId":"t7"}}']],
 	['answer with a 200', 'rejected', ['{"code":429,"data":{"id":7}}']],
+	['answer with a 200', 'rejected', ['{"status":"processing","error":"Server busy"}']],
 	['answer with a 200', 'rejected', ['{"error":"Server busy","video_id":"v1"}']],
 	['answer with a 200', 'rejected', ['{"error":"Server busy","data":{"jobId":7}}']],
 	['answer with a 200', 'unavailable', ['{"error":"Bad Gateway"}']],

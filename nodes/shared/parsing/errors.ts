@@ -142,6 +142,7 @@ const SIGN_OF_START =
 /** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
+	!(isRecord(answer) && seemsInProgress(answer.status)) &&
 	!SIGN_OF_START.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
