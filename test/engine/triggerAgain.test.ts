@@ -1,5 +1,5 @@
 import type { IRun } from 'n8n-workflow';
-import { ALWAYS, answer, message, onRead, readings } from './service';
+import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil, passWhile } from './time';
 import {
@@ -99,6 +99,16 @@ describe('an event whose execution n8n could not start', () => {
 		await passUntil(() => trigger.started.length === 4);
 		expect(sim.countRequests('GET', '/files/')).toBe(1);
 		expect(trigger.started[3]!.item.binary).toBeDefined();
+	});
+
+	it('brings a file that could not be fetched for the first try', async () => {
+		const trigger = await refusing(1, { parameters: { download: true } });
+		onFile(answer(410), ALWAYS);
+		await createTask('With a late file');
+		await passUntil(() => trigger.started.length === 1);
+		sim.clearFaults();
+		await passUntil(() => trigger.started.length === 2);
+		expect(trigger.started.map(({ item }) => item.binary !== undefined)).toEqual([false, true]);
 	});
 
 	it('holds up the later events of its task, not those of others', async () => {

@@ -63,7 +63,7 @@ export class ExecutionQueue {
 		const { isCreatedDownstream, closing, warn } = this.activation;
 		const { outboxKey, name } = emission;
 		if (await isCreatedDownstream(emission.subject)) return this.outbox.setState(outboxKey, 'done');
-		// n8n stores a file for good once it is fetched, so all attempts share one item.
+		// n8n stores a file for good once it is fetched, so all attempts after that share one item.
 		let item: Promise<INodeExecutionData> | undefined;
 		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
@@ -71,6 +71,8 @@ export class ExecutionQueue {
 			item ??= this.makeItem(emission);
 			const isDone = await this.tryToEmit(emission, item).finally(release);
 			if (isDone) return;
+			// A file that could not be fetched may be there later.
+			if ((await item).json.error !== undefined) item = undefined;
 			await sleep(backoffMs(attempt, MAX_EMIT_PAUSE_MS), closing);
 		}
 		warn(`n8n could not start an execution for the event '${name}' of ${outboxKey}`);
