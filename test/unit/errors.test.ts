@@ -176,6 +176,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	],
 	['answer with a 200', 'rejected', ['{"ErrCode":400017,"ErrMsg":"invalid param"}']],
 	['answer with a 200', undefined, ['{"ErrCode":0,"ErrMsg":"Success"}', '{"error_code":null}']],
+	['answer with a 200', undefined, ['{"error_code":"no error"}', '{"errorCode":"Normal"}']],
 	['answer with a 200', undefined, ['{"err_code":"","error_code":"0"}', '{"errorCode":200}']],
 	// An answer without a result says why in words beside a code.
 	[
@@ -202,6 +203,15 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['created with a 200', 'foreignServer', ['{"status":"queued","message":"High demand"}']],
 	['created with a 200', 'foreignServer', ['{"message":"High demand, your video is being made"}']],
 	['created with a 200', 'foreignServer', ['{"code":0,"msg":"任务已提交，排队中"}']],
+	[
+		'created with a 200',
+		'foreignServer',
+		[
+			'{"code":22,"message":"排队中，前面还有1个任务","result":"14001929738841620"}',
+			'{"code":1001,"msg":"任务已提交，正在排队"}',
+			'{"code":202001,"message":"Due to high demand your request was queued"}',
+		],
+	],
 	[
 		'created with a 200',
 		'foreignServer',

@@ -60,7 +60,7 @@ function statusInCode(value: unknown): number | undefined {
 }
 
 /** Matches the usual codes for success, such as 0, 200, 10000 or NO_ERROR. */
-const SUCCESS_CODE = /^(?:[012]?0*|2\d\d|ok|true|done|success\w*|none|null|no_?error)$/i;
+const SUCCESS_CODE = /^(?:[012]?0*|2\d\d|ok|true|done|success\w*|none|null|no[ _]?error|normal)$/i;
 
 /** True if a record has a field such as `error_code` or `ErrCode` whose value does not mean success. */
 const hasErrorCode = (record: ServiceRecord): boolean =>
@@ -173,6 +173,8 @@ export const seemsInProgress = (status: unknown): boolean =>
 export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
+/** Finds words that may say that a call waits for its turn. */
+const LIKELY_WAITING_WORDS = /queue|排队|队列|submitted|提交|high demand/i;
 /** Finds the codes of an answer, and its words for a state. */
 const CODE_OR_STATE =
 	/"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?([\w-][^",}]*)/gi;
@@ -191,6 +193,7 @@ export function tellsWhyNoResult(answer: unknown): boolean {
 		words.some(([, code, word]) => code !== undefined && !SUCCESS_CODE.test(word!)) &&
 		!words.some(([, , word]) => seemsInProgress(word)) &&
 		!SIGN_OF_START.test(json) &&
+		!LIKELY_WAITING_WORDS.test(json) &&
 		meaningOf(answer) !== undefined
 	);
 }
