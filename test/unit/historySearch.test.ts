@@ -232,6 +232,17 @@ test('a file that came is not found again where the history has only one of two,
 	expect(found).toEqual(files);
 });
 
+test('the other one is found where only the query of the URL tells files apart', async () => {
+	const urls = ['1', '2'].map((n) => `https://files.example.com/view?name=${n}`);
+	const list = [{ ...file('job'), file_url: undefined, file_urls: urls }];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	const files = readGeneratedFiles({ id: 'job', file_url: urls[1] }, 'https://media.example.com');
+	const request = sent({ requestedCount: 2, searchUntil: Date.now(), files });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ fileUrl }) => fileUrl).sort()).toEqual(urls);
+});
+
 test('none of the others is lost where the IDs of the history are those of other files', async () => {
 	const videos = [...'bacde'].map((n, index) => ({
 		id: String(index),

@@ -186,6 +186,8 @@ function sameFileIn(
 	ownFiles: GeneratedFile[],
 	file: GeneratedFile,
 ): GeneratedFile | undefined {
+	const sameUrl = listedFiles.filter(({ fileUrl }) => fileUrl === file.fileUrl);
+	if (sameUrl.length === 1) return sameUrl[0];
 	const listedPaths = new Set(listedFiles.map(pathOf));
 	const keptPaths = new Set(ownFiles.map(pathOf).filter((path) => listedPaths.has(path)));
 	// Files whose path was signed anew can't be told apart by it.
