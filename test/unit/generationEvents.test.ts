@@ -436,3 +436,25 @@ describe('one of several that is refused', () => {
 		expect(hear([own], 'finish', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
 	});
 });
+
+describe('of lines of JSON', () => {
+	const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+
+	it('a file that came before the stream broke is kept', () => {
+		const inline = `data:image/png;base64,${'iVBORw0KGgo'.padEnd(31_000, 'A')}`;
+		const parts = [line({ status: 'starting' }), line({ id: 'v1', file_url: inline }), '{"st'];
+		expect(filesOf(hear(parts, 'finishBroken', 2).outcome)).toHaveLength(1);
+	});
+
+	it('each counts when it comes, also after a long one', () => {
+		const preview = line({ status: 'processing', preview: 'A'.repeat(40_000) });
+		expect(hear([preview, line(ITEM)])).toMatchObject({ early: true, outcome: COMPLETED });
+	});
+});
+
+it('a file that is told without its ID first is the same file', () => {
+	const [a, b] = ['a', 'b'].map((id) => ({ ...ITEM, id, file_url: `${HOST}/${id}.mp4` }));
+	const first = completion({ ...a, id: undefined });
+	expect(hear([first, completion(a)], 'finish', 2).early).toBe(false);
+	expect(filesOf(hear([first, completion(a, b)], 'finish', 2).outcome)).toHaveLength(2);
+});

@@ -39,9 +39,6 @@ export interface StreamResult {
 	failure?: Failure;
 }
 
-/** A longer text is searched for a second line only at its end, because it may arrive in thousands of small parts. */
-const MAX_FORM_CHARS = 16 * 1024;
-
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
 const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
 
@@ -85,6 +82,8 @@ export class GenerationEvents {
 	private readonly decoder = new TextDecoder('utf-8');
 	/** What the answer is; `file` if it is the file itself, and undefined until its first text has arrived. */
 	private mode: ReturnType<typeof formOf> | 'file' | undefined;
+	/** How much of an answer in mode `plain` was read: only its second line shows whether each line is an event. */
+	private plainLines: 'first' | 'first and its end' | 'second' = 'first';
 	/**
 	 * The text of an answer that is no event stream. In mode `lines`, it is only the last line, which may be incomplete;
 	 * in mode `file`, it is the bytes as Latin-1.
@@ -137,12 +136,25 @@ export class GenerationEvents {
 		if (this.mode === 'events') this.parser.feed(text);
 		else this.plainAnswer += text;
 		if (this.mode === 'file') this.eventCount++;
-		// Only the second line shows whether each line is an event.
-		if (this.mode === 'plain' && text.includes('\n') && this.plainAnswer.length < MAX_FORM_CHARS)
-			this.mode = formOf(this.plainAnswer);
-		if (this.mode === 'lines' && text.includes('\n')) this.readLines();
+		if (this.mode === 'plain') this.checkSecondLine(text);
+		else if (this.mode === 'lines' && text.includes('\n')) this.readLines();
 		if (this.plainAnswer.length > MAX_EVENT_CHARS) this.setOutcome('the response was too large');
 		return this.outcome;
+	}
+
+	/**
+	 * Sets the mode once the second line has begun, and reads the first line if it is an event. `text` is the newest part
+	 * of the answer.
+	 */
+	private checkSecondLine(text: string): void {
+		if (this.plainLines === 'second') return;
+		const lineEnd = this.plainLines === 'first' ? text.indexOf('\n') : 0;
+		if (lineEnd < 0) return;
+		this.plainLines = 'first and its end';
+		if (!/\S/.test(text.slice(lineEnd))) return;
+		this.plainLines = 'second';
+		this.mode = formOf(this.plainAnswer);
+		if (this.mode === 'lines') this.readLines();
 	}
 
 	/** Reads the lines of JSON that have ended. */
@@ -155,7 +167,6 @@ export class GenerationEvents {
 	/** Call this when the service has ended the stream. Returns the outcome. */
 	finish(): StreamResult | Failure {
 		if (this.outcome) return this.outcome;
-		if (this.mode === 'plain') this.mode = formOf(this.plainAnswer);
 		// The last event counts even if the blank line after it is missing.
 		if (this.mode !== 'file') this.push(Buffer.from('\n\n'));
 		else this.readResult(`data:;base64,${btoa(this.plainAnswer)}`);

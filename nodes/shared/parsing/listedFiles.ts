@@ -29,17 +29,20 @@ export class ListedFiles {
 		const ids = new Set(files.map(({ id }) => id));
 		const paths = new Set(files.map(({ fileUrl }) => withoutQuery(fileUrl)));
 		// An id that all files have may be that of the job.
-		if (ids.size > 1) return this.distinctBy('idOrPath');
+		if (ids.size > 1) return this.distinctBy('url', 'idOrPath');
 		// With one path for all files, only the query tells them apart.
 		return paths.size > 1 || !ids.has(undefined) ? this.distinctBy('path') : files;
 	}
 
-	/** The least number of files there may be: those with one id may be one file at two URLs. */
+	/** The least number of files there may be: those with one URL, or with one id at two URLs, may be one file. */
 	get minCount(): number {
-		return this.distinctBy('idOrPath').length;
+		return this.distinctBy('url', 'idOrPath').length;
 	}
 
-	private distinctBy(key: keyof Keys): GeneratedFile[] {
-		return [...new Map([...this.listed.values()].map((one) => [one[key], one.file])).values()];
+	/** The files without those that have the same value of a key as a later one. The keys are compared one by one. */
+	private distinctBy(...keys: Array<keyof Keys>): GeneratedFile[] {
+		let listed = [...this.listed.values()];
+		for (const key of keys) listed = [...new Map(listed.map((one) => [one[key], one])).values()];
+		return listed.map(({ file }) => file);
 	}
 }
