@@ -84,7 +84,7 @@ class ListeningTrigger {
 		const { signal } = this.closeController;
 		if (signal.aborted) return;
 		const activation = this.activationFor(credential, settings);
-		// They hear the socket from now on, because the previous activation stops listening within seconds.
+		// The watch of tasks hears the socket from now on, because the previous activation stops listening within seconds.
 		this.watches = watchesOf(activation);
 		if (SYSTEM_ACTIVATION_MODES.includes(context.getActivationMode()))
 			return this.startInBackground(activation);

@@ -49,3 +49,50 @@ test('an execution that may have failed to start is not started again by an n8n 
 	await queue.emitUntilStarted({ ...emission, subject: {} as never });
 	expect(emitted).toHaveBeenCalledTimes(1);
 });
+
+test.each([
+	['', true, 1],
+	['of a task that is not over ', false, 0],
+])(
+	'what n8n refuses again and again %safter more than a minute ends, with its files fetched once',
+	async (_, isFinal, most) => {
+		jest.useFakeTimers();
+		let emitted = 0;
+		const fetchFiles = jest.fn(async () => await Promise.resolve({}));
+		const warn = jest.fn();
+		const createDeferredPromise = () => {
+			let reject: (error: Error) => void = () => {};
+			const promise = new Promise<never>((_resolve, onError) => (reject = onError));
+			return { promise, reject };
+		};
+		// eslint-disable-next-line @typescript-eslint/max-params
+		const emit = (
+			_items: unknown,
+			_response: unknown,
+			end: { reject(error: Error): void },
+			_key: unknown,
+		) => {
+			emitted++;
+			setTimeout(() => end.reject(new Error('The pool is exhausted')), 70_000);
+		};
+		const activation = {
+			closing: new AbortController().signal,
+			warn,
+			isCreatedDownstream: async () => await Promise.resolve(false),
+			api: { credential: { redact: { value: (value: unknown) => value } } },
+			context: { helpers: { createDeferredPromise }, emit },
+		} as unknown as Activation;
+		const queue = new ExecutionQueue(activation, { setState() {}, save() {}, reopen() {} });
+		const emission = { outboxKey: '1', name: 'completed', isFinal, json: {}, fetchFiles };
+		await Promise.all([
+			queue.emitUntilStarted({ ...emission, subject: {} as never }),
+			jest.advanceTimersByTimeAsync(10 * 3600_000),
+		]);
+		expect([emitted, fetchFiles.mock.calls.length, warn.mock.calls.length]).toEqual([
+			isFinal ? 45 : 1,
+			1,
+			most,
+		]);
+		jest.useRealTimers();
+	},
+);

@@ -24,6 +24,8 @@ const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 const MAX_EMIT_ATTEMPTS = 45;
 /** The longest pause between two attempts, in ms. */
 const MAX_EMIT_PAUSE_MS = 3_600_000;
+/** The same for an event that later events of its task wait for. */
+const MAX_PROGRESS_PAUSE_MS = 60_000;
 
 /** One event that should start one execution. */
 export interface Emission {
@@ -44,8 +46,8 @@ export interface Emission {
 }
 
 /**
- * Emits the events of one watch (`TaskWatch` or `HistoryWatch`). Each event occupies one of MAX_CONCURRENT_EXECUTIONS
- * slots from the download of its files until its execution has ended.
+ * Emits the events of one watch (`TaskWatch` or `HistoryWatch`). Each attempt occupies one of MAX_CONCURRENT_EXECUTIONS
+ * slots from the download of the event's files until its execution has ended, or for MAX_SLOT_HOLD_MS after the emission.
  */
 export class ExecutionQueue {
 	private readonly slots = new Semaphore(MAX_CONCURRENT_EXECUTIONS);
@@ -60,20 +62,30 @@ export class ExecutionQueue {
 	 * a sub-workflow downstream has created is not emitted. Never rejects.
 	 */
 	async emitUntilStarted(emission: Emission): Promise<void> {
-		const { isCreatedDownstream, closing, warn } = this.activation;
-		const { outboxKey, name } = emission;
-		if (await isCreatedDownstream(emission.subject)) return this.outbox.setState(outboxKey, 'done');
-		// n8n stores a file for good once it is fetched, so all attempts after that share one item.
-		let item: Promise<INodeExecutionData> | undefined;
-		for (let attempt = 0; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
+		if (await this.activation.isCreatedDownstream(emission.subject))
+			return this.outbox.setState(emission.outboxKey, 'done');
+		await this.emitFrom(0, emission);
+	}
+
+	/** Makes the attempts from `firstAttempt` on. `item` is that of earlier attempts. */
+	private async emitFrom(
+		firstAttempt: number,
+		emission: Emission,
+		item?: Promise<INodeExecutionData>,
+	): Promise<void> {
+		const { closing, warn } = this.activation;
+		const { outboxKey, name, isFinal } = emission;
+		const maxPauseMs = isFinal ? MAX_EMIT_PAUSE_MS : MAX_PROGRESS_PAUSE_MS;
+		for (let attempt = firstAttempt; attempt < MAX_EMIT_ATTEMPTS; attempt++) {
 			const release = await this.slots.acquire(1, closing).catch(() => undefined);
 			if (!release) return;
+			// n8n stores a file for good once it is fetched, so all attempts after that share one item.
 			item ??= this.makeItem(emission);
-			const isDone = await this.tryToEmit(emission, item).finally(release);
+			const isDone = await this.tryToEmit(attempt, emission, item).finally(release);
 			if (isDone) return;
 			// A file that could not be fetched may be there later.
 			if ((await item).json.error !== undefined) item = undefined;
-			await sleep(backoffMs(attempt, MAX_EMIT_PAUSE_MS), closing);
+			await sleep(backoffMs(attempt, maxPauseMs), closing);
 		}
 		warn(`n8n could not start an execution for the event '${name}' of ${outboxKey}`);
 	}
@@ -83,6 +95,7 @@ export class ExecutionQueue {
 	 * start the execution, so that the event has to be emitted again; otherwise with true.
 	 */
 	private async tryToEmit(
+		attempt: number,
 		emission: Emission,
 		itemPromise: Promise<INodeExecutionData>,
 	): Promise<boolean> {
@@ -104,8 +117,12 @@ export class ExecutionQueue {
 		}
 		const hasFailedToStart = await raceTimeout(MAX_SLOT_HOLD_MS, closing, failedStartCheck);
 		const { isFinal, outboxKey } = emission;
+		const onLateFailure = () =>
+			closing.aborted
+				? this.outbox.reopen(outboxKey)
+				: void this.emitFrom(attempt + 1, emission, itemPromise);
 		if (hasFailedToStart === undefined && isFinal)
-			void failedStartCheck.then((hasFailed) => hasFailed && this.outbox.reopen(outboxKey));
+			void failedStartCheck.then((hasFailed) => hasFailed && onLateFailure());
 		// When the trigger is closed, the state stays 'emitted', so that another process may emit the event again.
 		const isUnknown = closing.aborted && hasFailedToStart === undefined;
 		if (!isUnknown) this.setState(emission, hasFailedToStart ? 'pending' : 'done');

@@ -38,7 +38,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	itemsByKey = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before the first read. */
 	cursor?: Cursor;
-	/** Is called with the key of an event that `reopen` has made due again. */
+	/** Is called with the key of an event that `reopen` has made due again. The next read of the history finds others. */
 	onReopened?: (key: string) => void;
 	/** The outbox of the next activation in this process, which has loaded these events. */
 	private successor?: Outbox<Item, Cursor>;
@@ -113,8 +113,8 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	}
 
 	/**
-	 * Hands all events over to the next activation in this process, with what changes until that loads them. Call it
-	 * when the trigger is closed.
+	 * Hands all events over to the next activation in this process, which also gets what changes before it loads them.
+	 * Call it when the trigger is closed.
 	 */
 	handOver(): void {
 		this.savedAt = Math.max(Date.now(), this.savedAt);
