@@ -35,7 +35,7 @@ export const MUTANTS = [
 	`pace/circuitBreaker.ts => this.consecutiveFailures = 0;\n\t\tthis.isOutage => this.isOutage`,
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; => void sentAt;`,
 	`pace/requestInterval.ts => this.ms * STEP => this.ms`,
-	`pace/concurrencyLimit.ts => this.cutTo(Math.max(1, DECREASE * inFlight)); => void (DECREASE * inFlight);`,
+	`pace/concurrencyLimit.ts => this.cutTo(Math.max(Math.min(1, this.base), DECREASE * inFlight)); => void (DECREASE * inFlight);`,
 	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, inFlight || limitIfAlone)); => void inFlight;`,
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,

@@ -355,6 +355,14 @@ describe('the throttle', () => {
 		expect(pauses).toEqual([40, 80, 160, 320, 320, 320, 0, 40]);
 	});
 
+	test('a refusal does not end the pause after one that was charged and failed alone', () => {
+		const limit = new ConcurrencyLimit();
+		limit.onOverload(0);
+		limit.onOverload(0);
+		limit.onRefused(monotonicNow() + 1, 0);
+		expect(limit.delayMs(0)).toBeGreaterThan(79_000);
+	});
+
 	test('a refusal that comes before the others are accepted does not hold up the next call', async () => {
 		const throttle = new Throttle();
 		(await throttle.admit('create', signal)).end('succeeded');

@@ -50,8 +50,8 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
 	/**
-	 * The memory that a large body needs. It is taken before `onSend`, and given back as `AdmittedCall.end` says. So such
-	 * a body is sent as a FreeableBody.
+	 * The memory that a large body needs. It is taken before `onSend`, and given back as `AdmittedCall.end` says. The
+	 * body is sent as a FreeableBody, so that this really frees it.
 	 */
 	memory?: MemoryNeed;
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */

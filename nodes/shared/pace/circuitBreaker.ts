@@ -53,8 +53,8 @@ export class CircuitBreaker {
 	 * breaker last opened does not open it again, but may lengthen the cooldown.
 	 *
 	 * - `isOutage` is true if the service gave no usable answer.
-	 * - `retryAfterMs` is the least cooldown that the service asks for, in ms. After repeated failures it may be too short,
-	 *   because other processes wait for the same time.
+	 * - `retryAfterMs` is the least cooldown that the service asks for, in ms (at most MAX_OBEYED_RETRY_AFTER_MS counts). After
+	 *   repeated failures it may be too short, because other processes wait for the same time.
 	 */
 	onFailure(sentAt: number, isOutage: boolean, retryAfterMs?: number): void {
 		// Requests that are in flight together mostly fail for the same reason, so their failures count as one.

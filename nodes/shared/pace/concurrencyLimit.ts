@@ -19,8 +19,9 @@ const MIN_LIMIT = 1 / 16;
  *   and soon far above it if other clients are done. It rises by the same amount in every process that shares the
  *   account, so the processes get similar shares (AIMD, Chiu and Jain 1989).
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
- *   If the call was the only one, other clients have probably taken all places. Then the limit falls to one half, and is
- *   halved each time the next call fails as well (a limit below 1 is from Swift, Kumar et al. 2020).
+ *   If the call was the only one when it was accepted, other clients have probably taken all places. Then the limit
+ *   falls to one half, and is halved each time the next call fails as well (a limit below 1 is from Swift, Kumar et al.
+ *   2020).
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -67,7 +68,7 @@ export class ConcurrencyLimit {
 	/** Call this when a call sent at `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
-		if (sentAt > this.cutAt) this.cutTo(Math.max(1, DECREASE * inFlight));
+		if (sentAt > this.cutAt) this.cutTo(Math.max(Math.min(1, this.base), DECREASE * inFlight));
 	}
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */

@@ -99,7 +99,7 @@ export interface RunningTask {
  * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
  * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
- * wait for nothing (see `FailFast`).
+ * wait for nothing but memory (see `FailFast`).
  */
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
