@@ -486,12 +486,13 @@ const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
 /** Matches an ID in an answer, but not that of a user or a request. */
-const ID_FIELD = /"(?!user|owner|account|request|trace)[\w-]*id"\s*:\s*(?!null)"?([\w-]+)/gi;
+const ID_FIELD =
+	/"(?!user|owner|account|request|trace)(?:[\w-]*[_-]|\w*[a-z](?=I)|uu)?id\\?"\s*:\s*(?:\\?"([^"\\]+)|(\d+))/gi;
 
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) => {
 		const answers = exchanges.filter(mayHaveCharged).map((each) => textOf(readExchange(each)));
-		const ids = [...answers.join().matchAll(ID_FIELD)].map(([, id]) => id!);
+		const ids = [...answers.join().matchAll(ID_FIELD)].map(([, text, number]) => (text ?? number)!);
 		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ')] : [];
 	});
