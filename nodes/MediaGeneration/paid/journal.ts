@@ -125,7 +125,7 @@ export class Journal {
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
-	/** Does what `reserve` does for a call that another run has reserved, but has ended without sending. */
+	/** Reserves a request for a call if only another run, which has given the call up, has reserved one for it. */
 	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
 		return this.reservedKeys.has(call.sharedKey) ? undefined : this.reserve([call], this.limit);
 	}
