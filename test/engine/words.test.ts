@@ -12,6 +12,7 @@ import { hasten } from './time';
 const OVERLOADED = {
 	error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' },
 };
+const RATE_LIMIT = { base_resp: { status_code: 1002, status_msg: 'rate limit' } };
 const DAILY = 'PUBLIC_ERROR_PER_MODEL_DAILY_QUOTA_REACHED';
 const SLOWER = "You're requesting generations too quickly. Please wait a moment and try again.";
 const REASON =
@@ -42,7 +43,7 @@ test.each([
 		{ task_id: '', base_resp: { status_code: 1008, status_msg: 'no credits left' } },
 	],
 	['speech', speech, { ErrCode: 500090, ErrMsg: 'Insufficient balance', Resp: null }],
-	['video', video, { code: 1102, message: 'Resource pack depleted', request_id: 'r' }],
+	['video', video, { code: -1, message: 'Resource pack depleted', request_id: 'r' }],
 ])('status 200 with a refusal of %s charges nothing, and nobody waits: %#', async (_, of, body) => {
 	fakeTime();
 	onCreate(answer(200, body));
@@ -53,7 +54,7 @@ test.each([
 });
 
 test('a 200 with unknown words shows them, because they may be about the request', async () => {
-	onCreate(answer(200, { base_resp: { status_code: 2013, status_msg: 'glyph format error' } }));
+	onCreate(answer(200, { code: 2013, message: 'glyph format error' }));
 	const { error, error_kind } = await failedItem(speech('A'));
 	expect([error, error_kind]).toEqual([
 		expect.stringContaining('glyph format error'),
@@ -70,8 +71,8 @@ describe('a refusal in other words', () => {
 			answer(529, { error: { type: 'overloaded_error' } }),
 		],
 		['400', speech, answer(400, { error: SLOWER })],
-		['200', speech, answer(200, { code: 1303, message: 'parallel task over limit' })],
-		['200 to a video', video, answer(200, { code: 1303, message: 'parallel task over limit' })],
+		['200', speech, answer(200, RATE_LIMIT)],
+		['200 to a video', video, answer(200, RATE_LIMIT)],
 		['an error event', video, stream('error', { code: 'RESOURCE_EXHAUSTED' })],
 		['an error event of bare words', image, stream('error', SLOWER)],
 	])('loses no row: %s', async (_, of, refusal) => {
@@ -92,6 +93,7 @@ describe('a refusal in other words', () => {
 		[503, {}],
 		[500, { error: 'overloaded' }],
 		[502, { error: 'overloaded' }],
+		[200, { code: 3000, message: 'The server is busy, please wait' }],
 	])('is none where the call may have been accepted: %d %j', async (status, body) => {
 		onCreate(answer(status, body), ALWAYS);
 		const json = await failedItem(speech('A', { timeout: 2 }));

@@ -35,6 +35,11 @@ it.each<[string, Handler, RegExp]>([
 		/^Authorization failed: the service refused the API token: bad \*{5}\. Enter a new 'API Token' in the credential/,
 	],
 	['an error with status 200', answer(200, '{"error":"invalid_token"}'), /refused the API token/],
+	[
+		'a refusal with status 200, as of MiniMax',
+		answer(200, '{"base_resp":{"status_code":1004,"status_msg":"login fail"}}'),
+		/refused the API token/,
+	],
 	['a page', answer(200, '<html><p>Welcome</p></html>'), /not come from a media.*'Base URL'/],
 	['a list', answer(200, '[]'), /not come from a media/],
 	['another server', answer(404, '{"error":"no such path"}'), /not come from a media/],

@@ -177,70 +177,57 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'rejected', ['{"ErrCode":400017,"ErrMsg":"invalid param"}']],
 	['answer with a 200', undefined, ['{"ErrCode":0,"ErrMsg":"Success"}', '{"error_code":null}']],
 	['answer with a 200', undefined, ['{"error_code":"no error"}', '{"errorCode":"Normal"}']],
+	[
+		'answer with a 200',
+		undefined,
+		['{"error":{"code":200,"message":"Success"}}', '{"error":"none"}'],
+	],
 	['answer with a 200', undefined, ['{"err_code":"","error_code":"0"}', '{"errorCode":200}']],
-	// An answer without a result says why in words beside a code.
+	// A refused create call says so in a field for an error.
 	[
 		'created with a 200',
 		'outOfCredit',
-		['{"task_id":"","base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}'],
+		[
+			'{"task_id":"","base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}',
+			'{"code":-2009,"message":"积分不足","data":null}',
+		],
 	],
-	['created with a 200', 'outOfCredit', ['{"code":1101,"message":"Account in arrears"}']],
-	['created with a 200', 'outOfCredit', ['{"code":-2009,"message":"积分不足","data":null}']],
-	['created with a 200', 'tokenRefused', ['{"code":1004,"message":"Authorization has expired"}']],
+	[
+		'created with a 200',
+		'tokenRefused',
+		['{"base_resp":{"status_code":1004,"status_msg":"login fail"}}'],
+	],
 	[
 		'created with a 200',
 		'rateLimited',
-		['{"ErrCode":500044,"ErrMsg":"Reached the limit for concurrent generations"}'],
+		[
+			'{"ErrCode":500044,"ErrMsg":"Reached the limit for concurrent generations"}',
+			'{"base_resp":{"status_code":1002,"status_msg":"rate limit"}}',
+		],
 	],
 	['created with a 200', 'rejected', ['{"ErrCode":500054,"ErrMsg":"Content moderation failed"}']],
 	[
 		'created with a 200',
-		'unavailable',
-		['{"code":5001,"message":"Server temporarily unavailable"}'],
+		undefined,
+		['{"task_id":7,"base_resp":{"status_code":0,"status_msg":"success"}}'],
 	],
-	['created with a 200', 'foreignServer', ['{"code":0,"message":"success"}', '[]']],
-	// Words without a code for a failure may be about a generation that has begun, so nothing is sent again.
-	['created with a 200', 'foreignServer', ['{"status":"queued","message":"High demand"}']],
-	['created with a 200', 'foreignServer', ['{"message":"High demand, your video is being made"}']],
-	['created with a 200', 'foreignServer', ['{"code":0,"msg":"任务已提交，排队中"}']],
+	// Anything else may be about a task that has begun, so nothing is sent again.
 	[
 		'created with a 200',
 		'foreignServer',
 		[
-			'{"code":22,"message":"排队中，前面还有1个任务","result":"14001929738841620"}',
-			'{"code":1001,"msg":"任务已提交，正在排队"}',
-			'{"code":202001,"message":"Due to high demand your request was queued"}',
+			'{"code":0,"message":"success"}',
+			'[]',
+			'{"status":"queued","message":"High demand"}',
+			'{"message":"High demand, your video is being made"}',
+			'{"code":1101,"message":"Account in arrears"}',
+			'{"code":0,"message":"success","base_resp":{"status_code":0,"status_msg":"success"}}',
+			...['null', 'true', '"Y"', '"pass"', '"QUEUED"', '102', '1303', '3000', '"200000"'].map(
+				(code) => `{"code":${code},"message":"The server is busy, please wait"}`,
+			),
+			'{"code":1001,"msg":"任务已提交，排队中"}',
 		],
 	],
-	[
-		'created with a 200',
-		'foreignServer',
-		['{"code":"200000","msg":"The queue is busy, please wait"}'],
-	],
-	[
-		'created with a 200',
-		'foreignServer',
-		['{"code":"SUCCESS","msg":"Too many requests before yours"}'],
-	],
-	// Also beside a code, if a word or an id says that something has begun.
-	[
-		'created with a 200',
-		'foreignServer',
-		[
-			'{"code":null,"message":"High demand, your video is in the queue"}',
-			'{"code":true,"message":"High demand, your video is in the queue"}',
-			'{"code":"QUEUED","message":"High demand, your video is in the queue"}',
-			'{"code":"TASK_SUBMITTED","message":"The queue is busy, please wait"}',
-			'{"state":"processing","code":1303,"message":"High demand"}',
-			'{"status":"In queue","code":1303,"message":"High demand"}',
-			'{"code":102,"message":"High demand","data":{"status":"queued"}}',
-			'{"success":true,"code":102,"message":"High demand"}',
-			'{"code":1303,"message":"High demand","data":{"video_id":"v1"}}',
-			'{"code":1303,"message":"High demand","task_ids":["t1"]}',
-			'{"code":1303,"message":"High demand","queue_position":3}',
-		],
-	],
-	['created with a 200', 'rateLimited', ['{"code":"Throttling","message":"Too many requests"}']],
 	['created with a 200', undefined, ['{"id":7,"error_code":"NONE"}', '{"id":7,"errCode":201}']],
 	['created with a 200', undefined, ['{"id":7,"error_code":"NO_ERROR","status":"queued"}']],
 	['Retry-After', 2000, ['2', 2 as never]],

@@ -1,7 +1,6 @@
-import type { ServiceRecord } from '../contract';
 import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
-import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
+import { asNumber, asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
 import { meaningOf, errorTextsIn, mentionsConcurrency } from './errorTable';
 import type { Redactor } from './redaction';
 
@@ -40,10 +39,13 @@ function plainText(text = ''): string | undefined {
 	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' '), MAX_REASON_CHARS));
 }
 
-/** True if the value of an `error` field means that there is no error, such as null or `{ code: 0, message: "" }`. */
+/** Matches the values of an error field that mean success, such as 0, 200 or NO_ERROR. */
+const SUCCESS_VALUE = /^(?:0*|2\d\d|ok|success\w*|none|null|no[ _]?error|normal)$/i;
+
+/** True if the value of an error field means that there is no error, such as null or `{ code: 0, message: "" }`. */
 export function isEmptyError(value: unknown): boolean {
-	if (typeof value === 'string') return value.trim() === '';
-	if (typeof value !== 'object' || value === null) return !value;
+	if (typeof value !== 'object' || value === null)
+		return !value || SUCCESS_VALUE.test(String(value).trim());
 	return Object.values(value).every(isEmptyError);
 }
 
@@ -59,24 +61,20 @@ function statusInCode(value: unknown): number | undefined {
 	return status === undefined ? undefined : Number(status);
 }
 
-/** Matches the usual codes for success, such as 0, 200, 10000 or NO_ERROR. */
-const SUCCESS_CODE = /^(?:[012]?0*|2\d\d|ok|true|done|success\w*|none|null|no[ _]?error|normal)$/i;
-
-/** True if a record has a field such as `error_code` or `ErrCode` whose value does not mean success. */
-const hasErrorCode = (record: ServiceRecord): boolean =>
-	Object.entries(record).some(
-		([key, code]) => /^err(?:or)?_?code$/i.test(key) && !SUCCESS_CODE.test(asText(code) ?? ''),
-	);
+/** Matches the names of fields that contain an error, if they are not empty, such as `errors`, `ErrCode` or `base_resp`. */
+const ERROR_FIELD = /^(?:errors?|err(?:or)?_?code|base_resp)$/i;
 
 /**
- * True if an answer reports an error itself: by `error`, `errors`, `error_code`, `success: false`, `ok: false` or a
- * `code` such as 401.
+ * True if an answer reports an error itself: by `error` or another field for it, `success: false`, `ok: false`, or a
+ * `code` such as 401 or -1. Other codes and words prove nothing, because they may be about a task that has begun.
  */
 export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
-	const { error, errors, success, ok } = value;
-	const hasError = !isEmptyError(error) || !isEmptyError(errors);
-	const hasCode = hasErrorCode(value) || statusInCode(value) !== undefined;
+	const { code, success, ok } = value;
+	const hasError = Object.entries(value).some(
+		([key, field]) => ERROR_FIELD.test(key) && !isEmptyError(field),
+	);
+	const hasCode = (asNumber(code) ?? 0) < 0 || statusInCode(value) !== undefined;
 	return hasError || hasCode || success === false || ok === false;
 }
 
@@ -173,31 +171,6 @@ export const seemsInProgress = (status: unknown): boolean =>
 export const isErrorAnswer = (answer: unknown): boolean =>
 	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
 
-/** Finds words that may say that a call waits for its turn. */
-const LIKELY_WAITING_WORDS = /queue|排队|队列|submitted|提交|high demand/i;
-/** Finds the codes of an answer, and its words for a state. */
-const CODE_OR_STATE =
-	/"(?:((?:err(?:or)?_?|status_?|ret_?)?code)|status|state)":"?([\w-][^",}]*)/gi;
-
-/**
- * True if an answer that has no result tells why: it reports an error, or it has known words and a code for it, as in
- * `{ code: 1303, message: "parallel task over limit" }`. Words alone may be about a generation that has begun: “High
- * demand, your video is in the queue”, also beside `code: "QUEUED"`.
- */
-export function tellsWhyNoResult(answer: unknown): boolean {
-	if (isErrorAnswer(answer)) return true;
-	if (!isRecord(answer)) return false;
-	const json = JSON.stringify(answer);
-	const words = [...json.matchAll(CODE_OR_STATE)];
-	return (
-		words.some(([, code, word]) => code !== undefined && !SUCCESS_CODE.test(word!)) &&
-		!words.some(([, , word]) => seemsInProgress(word)) &&
-		!SIGN_OF_START.test(json) &&
-		!LIKELY_WAITING_WORDS.test(json) &&
-		meaningOf(answer) !== undefined
-	);
-}
-
 /**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
  * be that of an attempt which the service repeats.
@@ -262,7 +235,7 @@ export function parseResponseBody<T>(
 	const raw = parseJson(body);
 	const result = read(raw);
 	if (result !== undefined) return result;
-	if (!tellsWhyNoResult(raw)) {
+	if (!isErrorAnswer(raw)) {
 		// The status of an answer that reports no error is no reason.
 		const reason = isRecord(raw)
 			? readReason(redact.value({ ...raw, status: undefined }))

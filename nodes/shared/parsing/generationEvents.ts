@@ -10,7 +10,6 @@ import {
 	isFailedGeneration,
 	isThrottledAnswer,
 	statesFinalReason,
-	tellsWhyNoResult,
 } from './errors';
 import { ListedFiles } from './listedFiles';
 import {
@@ -194,13 +193,11 @@ export class GenerationEvents {
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		const { kind, facts } = failureOfReport(this.context.redact.value(value));
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
-		const isRefusal = !isOfGeneration && tellsWhyNoResult(value);
+		const isRefusal = !isOfGeneration && isErrorAnswer(value);
 		if (isHtml) this.outcome ??= new Failure('foreignServer', { mayBeCharged: true });
 		else if (value === undefined) this.setOutcome('the response was cut off');
 		else if (isRefusal && kind === 'unavailable')
 			this.outcome ??= new Failure('unavailable', { ...facts, mayBeCharged: true });
-		// A reported error may be that of an attempt which the service repeats: `readResult` knows.
-		else if (isRefusal && !isErrorAnswer(value)) this.readError(value);
 		else this.readResult(value, 'the response contained no file');
 	}
 
