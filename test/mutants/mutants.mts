@@ -6,9 +6,10 @@ const root = join(import.meta.dirname, '../..');
 /** Defects: the end of a file's path, what stands in it exactly once, and what is planted instead. */
 export const MUTANTS = [
 	// What was paid for.
-	`paid/journal.ts => reservedCount--;\n\t\tthis.write(value); => reservedCount--;\n\t\tvoid value;`,
-	`paid/journal.ts => reservedCount++;\n\t\tthis.deleteEverywhere(); => reservedCount++;`,
-	`paid/journal.ts => this.journal.reservedCount--; =>`,
+	`paid/journal.ts => reservedBy.delete(this.sharedKey);\n\t\tthis.write(value); => reservedBy.delete(this.sharedKey);\n\t\tvoid value;`,
+	`paid/journal.ts => this.journal);\n\t\tthis.deleteEverywhere(); => this.journal);`,
+	`paid/journal.ts => sharedCalls().reservedBy.delete(this.sharedKey); =>`,
+	`paid/journal.ts => owner?.unreserve(call.sharedKey); =>`,
 	`paid/journal.ts => return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey); => void isIgnored; return undefined;`,
 	`paid/recentRequests.ts => destination !== undefined && destination !== context.getNode().name => destination !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,

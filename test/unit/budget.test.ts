@@ -22,18 +22,16 @@ function journalOf(store: IDataObject, executionId: string | undefined): Journal
 
 const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ sharedKey: `${n}` }));
 
-/** A run that plans so many requests, sends some and has some refused; true when it may begin. */
-function run(
-	store: IDataObject,
-	{ planned = 1, unsent = 0, refused = 0, limit = 5, executionId = '1' } = {},
-): boolean {
+const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
+const item = { index: 0, credential, parameters: {} as NodeParameters };
+
+/** A run that plans so many requests, and sends them; true when it may begin. */
+function run(store: IDataObject, { planned = 1, executionId = '1' } = {}): boolean {
 	const journal = journalOf(store, executionId);
-	if (journal.reserve(calls(planned), limit)) return false;
-	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
-	const item = { index: 0, credential, parameters: {} as NodeParameters };
-	const [entry] = journal.entriesFor(item, ['']);
-	for (let n = unsent; n < planned; n++) entry!.setSent({ state: 'sent' });
-	for (let n = 0; n < refused; n++) entry!.setNotAccepted();
+	const keys = Array.from({ length: planned }, (_, n) => `${n}`);
+	const entries = journal.entriesFor(item, keys);
+	if (journal.reserve(entries, 5)) return false;
+	for (const entry of entries) entry.setSent({ state: 'sent' });
 	journal.settle();
 	return true;
 }
@@ -62,25 +60,52 @@ test('fewer rows help only where nothing was sent before', () => {
 	expect(remedy()).toBe('Raise the limit');
 });
 
-test('a call that another run has reserved and given up is counted by the run that sends it', async () => {
-	const store = {};
-	const runs = [1, 2, 3].map(() => journalOf(store, '1'));
-	const credential = { accountKey: '', baseUrl: '', redact: redactor('') };
-	const item = { index: 0, credential, parameters: {} as NodeParameters };
-	const [owner, sharer] = runs.map((journal) => journal.entriesFor(item, [''])[0]!);
+/** Runs of one execution that all need the same call, and its entry in each. */
+function sharedCall(store: IDataObject, runCount: number) {
+	const runs = Array.from({ length: runCount }, () => journalOf(store, '1'));
 	const { stopStarting } = makeCallSignals({ cancelSignal: signal, stopSignal: signal });
+	const entries = runs.map((journal) => journal.entriesFor(item, [''])[0]!);
+	return { runs, entries, stopStarting };
+}
+
+test('a call that another run has reserved and given up is taken over, and counted once', async () => {
+	const { runs, entries, stopStarting } = sharedCall({}, 3);
+	const [owner, sharer, late] = entries;
 	expect(runs[0]!.reserve([owner!], 1)).toBeUndefined();
 	expect(sharer!.needsReservation).toBe(false);
 	expect(runs[1]!.reserve([], 1)).toBeUndefined();
-	const givenUp = Promise.reject(new Failure('canceled'));
+	const givenUp = Promise.reject(new Failure('timedOut'));
 	const ended = owner!.createOnce(stopStarting, async () => await givenUp).catch(() => {});
-	let sent = 0;
-	const shared = sharer!.createOnce(stopStarting, async () => {
+	const sent = jest.fn();
+	await sharer!.createOnce(stopStarting, async () => {
+		expect(late!.needsReservation).toBe(false);
 		sharer!.setSent({ state: 'sent' });
-		sent++;
+		sent();
 	});
-	await Promise.all([ended, shared.catch(() => {})]);
+	await ended;
+	for (const journal of runs.slice(0, 2)) journal.settle();
+	expect(sent).toHaveBeenCalledTimes(1);
+	expect(runs[2]!.reserve(calls(1), 1)?.kind).toBe('overBudget');
+	expect(runs[2]!.reserve(calls(1), 2)).toBeUndefined();
+});
+
+test('a call whose task has failed is counted again while the run that sent it goes on', () => {
+	const { runs, entries } = sharedCall({}, 2);
+	const [failed, again] = entries;
+	expect(runs[0]!.reserve([failed!], 1)).toBeUndefined();
+	failed!.setSent({ state: 'sent' });
+	failed!.write({ state: 'task', taskId: '1', createdAt: 0, accountKey: '' });
+	failed!.setGone(new Failure('taskFailed'));
+	expect(again!.needsReservation).toBe(true);
+	expect(runs[1]!.reserve([again!], 1)?.kind).toBe('overBudget');
+});
+
+test('a call that was not accepted keeps its place', () => {
+	const { runs, entries } = sharedCall({}, 2);
+	expect(runs[0]!.reserve([entries[0]!], 1)).toBeUndefined();
+	entries[0]!.setSent({ state: 'sent' });
+	entries[0]!.setNotAccepted();
+	expect(entries[1]!.needsReservation).toBe(false);
 	runs[0]!.settle();
-	const mayStart = runs[2]!.reserve(calls(1), 1) === undefined;
-	expect(sent + (mayStart ? 1 : 0)).toBe(1);
+	expect(runs[1]!.reserve([entries[1]!], 1)).toBeUndefined();
 });

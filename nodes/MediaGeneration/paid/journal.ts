@@ -1,4 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
+import { processContainer } from '../../shared/account';
 import type { StopStarting } from '../../shared/async/callSignals';
 import { throwIfAborted, whenAborted } from '../../shared/async/deadline';
 import { Failure, type FailureFacts, isFailure, toFailure } from '../../shared/failure';
@@ -8,9 +9,7 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { keyFactory } from './idempotencyKey';
 import {
-	inFlightCalls,
 	lineageOf,
-	reservedCalls,
 	storeFor,
 	type ValuesByKey,
 	type JournalStore,
@@ -19,6 +18,14 @@ import {
 } from './journalStore';
 import { RecentRequests, valuesOfRetries } from './recentRequests';
 import { isFindable, type MediaRequest } from '../../shared/generation/requestLedger';
+
+/** What this process shares among the journals of all runs, by `sharedKey` of a call. */
+class SharedCalls {
+	readonly inFlight = new Map<string, Promise<unknown>>();
+	/** The run that has reserved a request for a call that is not sent. */
+	readonly reservedBy = new Map<string, Journal>();
+}
+const sharedCalls = () => processContainer.get(SharedCalls);
 
 /** For how long after the creation of a task a replica of the service may lag behind and not know the task, in ms. */
 const MAX_REPLICA_LAG_MS = 600_000;
@@ -51,10 +58,6 @@ export class Journal {
 	readonly hasEarlierRequests: boolean;
 	/** True if an earlier attempt crashed in this node or after it, so that n8n has lost the node's context. */
 	private readonly isLost: boolean;
-	/** How many billable requests this run has reserved, but not sent. */
-	reservedCount = 0;
-	/** The calls for which this run has reserved a request. */
-	private readonly reservedKeys = new Set<string>();
 	/** Max Paid Requests, from `reserve`. */
 	private limit = Infinity;
 	private readonly idempotencyKeyOf: ReturnType<typeof keyFactory>;
@@ -110,12 +113,8 @@ export class Journal {
 		}
 		const countBefore = this.requestCount;
 		if (countBefore + plannedCount <= limit) {
-			this.reservedCount += plannedCount;
 			this.requestCount = countBefore + plannedCount;
-			for (const { sharedKey } of planned) {
-				this.reservedKeys.add(sharedKey);
-				reservedCalls().add(sharedKey);
-			}
+			for (const { sharedKey } of planned) sharedCalls().reservedBy.set(sharedKey, this);
 			return undefined;
 		}
 		const sent = countBefore > 0 ? ` (${countBefore} already sent)` : '';
@@ -125,15 +124,22 @@ export class Journal {
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
-	/** Reserves a request for a call if only another run, which has given the call up, has reserved one for it. */
+	/** Reserves a request for a call unless this run has. If another run has, which gave the call up, takes it over. */
 	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
-		return this.reservedKeys.has(call.sharedKey) ? undefined : this.reserve([call], this.limit);
+		const owner = sharedCalls().reservedBy.get(call.sharedKey);
+		if (owner === this) return undefined;
+		owner?.unreserve(call.sharedKey);
+		return this.reserve([call], this.limit);
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
 	settle(): void {
-		this.requestCount -= this.reservedCount;
-		for (const key of this.reservedKeys) reservedCalls().delete(key);
+		for (const [key, owner] of sharedCalls().reservedBy) if (owner === this) this.unreserve(key);
+	}
+
+	private unreserve(sharedKey: string): void {
+		sharedCalls().reservedBy.delete(sharedKey);
+		this.requestCount--;
 	}
 
 	/** How many billable requests the node has sent in this execution, plus those that are reserved. */
@@ -171,7 +177,7 @@ export class JournalEntry {
 	 * newer. Does nothing while the other retry's call is in flight, because the service may still refuse that call.
 	 */
 	private adoptNewerValue(): void {
-		if (inFlightCalls().has(this.sharedKey)) return;
+		if (sharedCalls().inFlight.has(this.sharedKey)) return;
 		const { valuesByKey } = this.journal;
 		const value = valuesOfRetries().get(this.sharedKey);
 		if (value && value.writtenAt >= (valuesByKey[this.key]?.writtenAt ?? 0))
@@ -218,7 +224,7 @@ export class JournalEntry {
 
 	/** True if this run has to reserve a request for this call, because no other run that needs the same call has. */
 	get needsReservation(): boolean {
-		return this.needsCreateCall && !reservedCalls().has(this.sharedKey);
+		return this.needsCreateCall && !sharedCalls().reservedBy.has(this.sharedKey);
 	}
 
 	/** The hint in the output panel if the result was requested earlier, so that collecting it is free. */
@@ -244,7 +250,7 @@ export class JournalEntry {
 	 * attempt has sent the call to another Base URL.
 	 */
 	async createOnce<T>(stopStarting: StopStarting, create: () => Promise<T>): Promise<T> {
-		const inFlight = inFlightCalls();
+		const { inFlight } = sharedCalls();
 		const { sharedKey } = this;
 		this.adoptNewerValue();
 		const { value } = this;
@@ -267,11 +273,11 @@ export class JournalEntry {
 	}
 
 	/**
-	 * Writes the entry, and counts one of the reserved requests as sent. Call it right before the create call is sent:
+	 * Writes the entry, and counts the reserved request as sent. Call it right before the create call is sent:
 	 * from then on the service may have accepted the call, even if n8n stops before the answer arrives.
 	 */
 	setSent(value: JournalValue): void {
-		this.journal.reservedCount--;
+		sharedCalls().reservedBy.delete(this.sharedKey);
 		this.write(value);
 	}
 
@@ -308,7 +314,7 @@ export class JournalEntry {
 
 	/** Undoes `setSent`. Call it only when the service has surely not accepted the call. */
 	setNotAccepted(): void {
-		this.journal.reservedCount++;
+		sharedCalls().reservedBy.set(this.sharedKey, this.journal);
 		this.deleteEverywhere();
 	}
 

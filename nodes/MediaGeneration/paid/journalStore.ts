@@ -47,14 +47,9 @@ export interface JournalStore {
 /** How long this process can collect what it remembers of a request, in ms. */
 export const MEMORY_TTL_MS = 3_600_000;
 
-/** What this process shares among the journals of all runs. */
-class SharedJournalState {
-	/** The store for those calls by a model for which n8n has no context that lasts until the next call. */
-	readonly toolCallStore = { mediaGenerationCreated: {} as ValuesByKey };
-	/** The create calls in flight, by lineage and idempotency key. */
-	readonly inFlight = new Map<string, Promise<unknown>>();
-	/** The keys, as above, of the create calls for which a run has reserved a request. */
-	readonly reserved = new Set<string>();
+/** The store of this process for those calls by a model for which n8n has no context that lasts until the next call. */
+class ToolCallStore implements JournalStore {
+	readonly mediaGenerationCreated: ValuesByKey = {};
 }
 
 /**
@@ -63,7 +58,7 @@ class SharedJournalState {
  * are deleted first.
  */
 export function storeFor(context: IExecuteFunctions, isToolRun: boolean): JournalStore {
-	const { toolCallStore } = processContainer.get(SharedJournalState);
+	const toolCallStore = processContainer.get(ToolCallStore);
 	const entries = toolCallStore.mediaGenerationCreated;
 	for (const [key, { writtenAt }] of Object.entries(entries)) {
 		if (Date.now() - writtenAt > MEMORY_TTL_MS) delete entries[key];
@@ -100,9 +95,3 @@ function digestOfFirstRun(context: IExecuteFunctions): string | undefined {
 	const nodeKey = `${context.getWorkflow().id}/${context.getNode().id}`;
 	return digestOf(nodeKey, startTime, executionTime, items);
 }
-
-/** Returns the create calls of this process that are in flight, by lineage and idempotency key. */
-export const inFlightCalls = () => processContainer.get(SharedJournalState).inFlight;
-
-/** Returns the create calls for which runs of this process have reserved a request, by lineage and idempotency key. */
-export const reservedCalls = () => processContainer.get(SharedJournalState).reserved;
