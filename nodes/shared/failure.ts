@@ -153,7 +153,8 @@ export class Failure extends Error {
 
 	/** Returns a copy of this failure with more facts. Facts that it already has win over those in `facts`. */
 	withDefaults(facts: FailureFacts): Failure {
-		return new Failure(this.kind, { ...facts, ...this.facts });
+		const known = Object.entries(this.facts).filter(([, value]) => value !== undefined);
+		return new Failure(this.kind, { ...facts, ...Object.fromEntries(known) });
 	}
 }
 

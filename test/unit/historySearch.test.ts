@@ -10,6 +10,7 @@ import {
 	allRequests,
 	ledgerOf,
 } from '../../nodes/shared/generation/requestLedger';
+import { failureOfStatus } from '../../nodes/shared/parsing/errors';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent as sentBy, SENT_AT } from './sent';
 
@@ -87,7 +88,7 @@ async function search(list: ServiceRecord[], setting: Setting) {
 
 const times = (count: number, failure: Failure) => Array.from({ length: count }, () => failure);
 const edge = new Failure('foreignServer', { status: 404, transient: true });
-const lagging = new Failure('notFound', { status: 404, reason: 'not_found' });
+const lagging = failureOfStatus(404, '{"error":"not_found"}');
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
