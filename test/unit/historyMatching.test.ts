@@ -68,11 +68,20 @@ const later = { created_at: at(25) };
 const hour = { created_at: at(3605) };
 const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
+const WORDS = 'word '.repeat(20);
 
 test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['a part of its entries', [{}], [0], { mine: { requestedCount: 2 } }],
 	['nothing of more than it asked for', [{}, {}], 'listed'],
-	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'p' }, { prompt: undefined }], []],
+	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'P and more' }], []],
+	['nothing without its very words', [{ prompt: 'p' }, { prompt: undefined }], 'listed'],
+	[
+		'nothing with only the beginning of its prompt',
+		[{ prompt: WORDS.slice(0, 60) }],
+		'listed',
+		{ mine: { prompt: WORDS } },
+	],
+	['nothing with fewer words than that', [{ prompt: 'w' }], [], { mine: { prompt: WORDS } }],
 	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
 	['nothing made before it', [{ created_at: at(-3) }], []],
 	['nothing without a time', [{ created_at: undefined }, { created_at: 'yesterday' }], 'listed'],

@@ -124,7 +124,7 @@ export function matchHistory(
 
 /**
  * Returns the entries that may belong to `request`, but also to another request, newest first. An entry without a time
- * may belong to any request. `requests` are all that may have claimed one of them, `request` included.
+ * or a prompt may belong to any request. `requests` are all that may have claimed one of them, `request` included.
  */
 export const candidatesFor = (
 	request: MediaRequest,
@@ -134,7 +134,7 @@ export const candidatesFor = (
 	entries
 		.filter(isCandidateFor(request))
 		.filter(isUnclaimedBy(requests))
-		.filter(({ prompt }) => isSameText(prompt, request.prompt))
+		.filter(({ prompt }) => prompt === '' || isSameText(prompt, request.prompt))
 		.reverse();
 
 /**

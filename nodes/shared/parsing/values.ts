@@ -27,16 +27,24 @@ export const toWellFormed = (text: string): string =>
 		.replace(/[\v\f\u0085]/g, '\n')
 		.replace(/[^\P{Cc}\t\n\r]/gu, '');
 
-/**
- * True if a service may show the text `sent` as `shown`: with other white space or punctuation, or shortened with “…”.
- */
-export const isSameText = (shown: string, sent: string): boolean =>
-	/(?:…|\.\.\.)$/.test(shown)
-		? wordsOf(sent).startsWith(wordsOf(shown))
-		: wordsOf(shown) === wordsOf(sent);
+/** A text that begins with this many letters of another one is probably that text, cut off. */
+const MIN_CUT_OFF_LETTERS = 40;
 
-/** Returns the letters, digits and symbols of a text. */
-const wordsOf = (text: string) => text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}\p{S}]+/gu, '');
+/**
+ * True if a service may show the text `sent` as `shown`: with other white space, punctuation or capitals, or shortened.
+ */
+export function isSameText(shown: string, sent: string): boolean {
+	const [shownWords, sentWords] = [wordsOf(shown), wordsOf(sent)];
+	const mayBeCutOff = /(?:…|\.\.\.)$/.test(shown) || shownWords.length >= MIN_CUT_OFF_LETTERS;
+	return mayBeCutOff ? sentWords.startsWith(shownWords) : shownWords === sentWords;
+}
+
+/** Returns the letters, digits and symbols of a text, in lower case. */
+const wordsOf = (text: string) =>
+	text
+		.normalize('NFC')
+		.toLowerCase()
+		.replace(/[^\p{L}\p{M}\p{N}\p{S}]+/gu, '');
 
 /** Returns a trimmed string, or a number as a string; undefined for a blank string or any other value. */
 export function asText(value: unknown): string | undefined {
