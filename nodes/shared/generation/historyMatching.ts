@@ -1,6 +1,6 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, MEDIA } from '../contract';
 import { asText, hasNoZone, isSameText } from '../parsing/values';
-import { apparentKind, topLevelType } from '../parsing/fileType';
+import { apparentKind, kindInType, topLevelType } from '../parsing/fileType';
 import { identifiersOf } from '../parsing/responses';
 import { countFiles, type HistoryEntry } from './historyEntries';
 import { identifiersOfRequest, type MediaRequest } from './requestLedger';
@@ -149,11 +149,29 @@ function isUnclaimedBy(requests: MediaRequest[]): (entry: HistoryEntry) => boole
 
 /**
  * Returns a predicate for history entries. It is true for an entry whose id was announced to one of `owners`, and for an
- * entry that has a file of one of them.
+ * entry that has a file of one of them, unless the entry is surely another's.
  */
 export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntry) => boolean {
-	const ownIdentifiers = new Set(owners.flatMap(identifiersOfRequest));
-	return ({ identifiers }) => identifiers.some((identifier) => ownIdentifiers.has(identifier));
+	const ownerByIdentifier = new Map(
+		owners.flatMap((owner) => identifiersOfRequest(owner).map((one) => [one, owner] as const)),
+	);
+	return (entry) =>
+		entry.identifiers.some((identifier) => {
+			const owner = ownerByIdentifier.get(identifier);
+			return owner !== undefined && !isSurelyOfAnother(owner, entry);
+		});
+}
+
+/**
+ * True if an entry with an id of `owner` has another kind, or is older and has other words: the id is then that of
+ * something else, because a service may number its jobs, its files, or each kind of them separately.
+ */
+function isSurelyOfAnother(owner: MediaRequest, entry: HistoryEntry): boolean {
+	const { record, prompt, createdAt } = entry;
+	const toleranceMs = hasNoZone(record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
+	const isOlder = createdAt < earliestEntryTime(owner) - toleranceMs;
+	const isOfOtherKind = (kindInType(record) ?? owner.kind) !== owner.kind;
+	return isOfOtherKind || (isOlder && prompt !== '' && !isSameText(prompt, owner.prompt));
 }
 
 /**
