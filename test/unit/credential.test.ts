@@ -67,7 +67,7 @@ it.each(
 
 it('has the account key that executions and triggers have saved', () => {
 	expect(read({}).accountKey).toBe(
-		'6e2b2fe69a1fc6388ec089f41617d9cbf721cd95466b08a1865ec31ac83faf1d',
+		'8ea7bb86cfe299bed02b17272a093111cb2493576a415be1118bd98d440801ee',
 	);
 });
 

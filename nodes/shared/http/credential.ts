@@ -88,9 +88,7 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	const baseUrl = withoutSuffix(parsedBaseUrl, /\/v1$/i);
 	const webSocketUrl = withoutSuffix(parsedWebSocketUrl, /\/ws$/i);
 	const authHeaders = readAuthHeaders(credential);
-	// Saved executions and triggers contain digests of the token without “Bearer”.
-	const authValues = Object.values(authHeaders).map((value) => value.replace(/^Bearer /, ''));
-	const accountIdentity = JSON.stringify([baseUrl, ...authValues]);
+	const accountIdentity = JSON.stringify([baseUrl, authHeaders]);
 	return {
 		apiToken,
 		authHeaders,
