@@ -6,9 +6,7 @@ import type { ByteParser, Sound } from './sound';
 interface Frame {
 	/** The size of the whole frame, in bytes. */
 	size: number;
-	sampleRate: number;
-	/** The number of samples per channel. */
-	samples: number;
+	durationMs: number;
 	/** The sampling rate and the channels, in words. */
 	format: string;
 	/** The size of the side information that follows the header, in bytes. */
@@ -47,8 +45,7 @@ function frameAt(file: Buffer, offset: number): Frame | undefined {
 	const isMono = ((header >> 6) & 3) === MONO;
 	return {
 		size: Math.floor((samples * kbps * 125) / sampleRate) + ((header >> 9) & 1),
-		sampleRate,
-		samples,
+		durationMs: (samples * 1000) / sampleRate,
 		format: `MP3 (${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'})`,
 		sideInfoBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
 	};
@@ -66,8 +63,6 @@ function tagBytes(file: Buffer, offset: number): number {
 		.reduce((sum, byte) => sum * 128 + (byte & 127), 0);
 	return 10 + size;
 }
-
-const durationMsOf = ({ samples, sampleRate }: Frame) => (samples * 1000) / sampleRate;
 
 /** True if the frame at `offset` tells players about the file (Xing, Info or VBRI), and so holds no sound. */
 const isVbrHeader = (file: Buffer, offset: number) =>
@@ -113,7 +108,7 @@ export function* readMp3Duration(): ByteParser<number> {
 	) {
 		const { bytesToSkip, frame } = frames.scanAt(file, 0);
 		unknownBytes = bytesToSkip > 1 ? 0 : unknownBytes + 1;
-		if (frame) ms += durationMsOf(frame);
+		if (frame) ms += frame.durationMs;
 		yield -bytesToSkip;
 	}
 	return ms;
@@ -122,8 +117,7 @@ export function* readMp3Duration(): ByteParser<number> {
 /** Returns the sound in an MP3 file, or undefined if there is none. */
 export function readMp3(file: Buffer): Sound | undefined {
 	const frames = new FrameFinder();
-	let firstFrame: Frame | undefined;
-	let header: Buffer | undefined;
+	let first: { frame: Frame; header: Buffer } | undefined;
 	let frameCount = 0;
 	// Adjacent frames are stored as one buffer, because a large file has too many frames for one object each.
 	const soundData: Buffer[] = [];
@@ -132,8 +126,7 @@ export function readMp3(file: Buffer): Sound | undefined {
 	for (let offset = 0; offset < file.length;) {
 		const { bytesToSkip, frame } = frames.scanAt(file, offset);
 		if (frame) {
-			firstFrame ??= frame;
-			header ??= Buffer.from(file.subarray(offset, offset + 4));
+			first ??= { frame, header: Buffer.from(file.subarray(offset, offset + 4)) };
 			frameCount++;
 			if (offset !== end) {
 				soundData.push(file.subarray(start, end));
@@ -143,12 +136,13 @@ export function readMp3(file: Buffer): Sound | undefined {
 		}
 		offset += bytesToSkip;
 	}
-	if (!firstFrame || !header) return undefined;
+	if (!first) return undefined;
 	soundData.push(file.subarray(start, end));
-	const frameMs = durationMsOf(firstFrame);
+	const { header } = first;
+	const { format, durationMs: frameMs } = first.frame;
 	return {
 		type: { mimeType: 'audio/mpeg', extension: 'mp3' },
-		format: firstFrame.format,
+		format,
 		durationMs: frameCount * frameMs,
 		soundData,
 		headerFor: (bytes, durationMs) =>
