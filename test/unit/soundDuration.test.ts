@@ -103,7 +103,6 @@ const FILES: Record<string, [file: Buffer, ms: number]> = {
 	'WAV that is shorter than it says': [wav(64_000, 32_000), 1000],
 	'WAV that does not know its bytes per second': [withoutByteRate, 2000],
 	'WAV that is compressed': [ADPCM, 2500],
-	'WAV that is compressed, and does not count its samples': [wavOf(0x11), 2000],
 	MP3: [speechMp3(3), 3024],
 	'MP3 at 22 kHz': [mp3Of(2, 208), (50 * 576) / 22.05],
 	'MP3 at 11 kHz': [mp3Of(0, 417), (50 * 576) / 11.025],
@@ -174,6 +173,10 @@ test('what is no such sound, or broken, has no length, and is given up in a mome
 		expect(lengthOf(Buffer.alloc(64 * 1024 * 1024, value), 65_536)).toBeUndefined();
 	}
 	expect(process.cpuUsage(began).user / 1e6).toBeLessThan(5);
+});
+
+test('compressed WAV that does not count its samples has no length', () => {
+	expect(lengthOf(wavOf(0x11))).toBeUndefined();
 });
 
 test('damage never throws, and gives a length or none', () => {

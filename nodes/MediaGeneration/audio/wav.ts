@@ -54,14 +54,12 @@ export function* readWavDuration(reader: { offset: number }): ByteParser<number>
 		const isDataChunk = id === 'data';
 		yield -(isDataChunk ? size || Infinity : size + (size % 2));
 		if (!isDataChunk || formatChunk?.length !== MIN_FORMAT_BYTES) continue;
+		const sampleRate = formatChunk.readUInt32LE(4);
 		// The size of compressed sound does not tell its duration, but the number of samples does.
 		const isCompressed = !JOINABLE_ENCODINGS.includes(formatChunk.readUInt16LE(0));
-		const sampleRate = formatChunk.readUInt32LE(4);
-		if (isCompressed && sampleCount > 0) return (sampleCount * 1000) / sampleRate;
-		// Players don't read the bytes per second of sound that is not compressed, so they may be wrong.
-		const bytesPerSecond = isCompressed
-			? formatChunk.readUInt32LE(8)
-			: sampleRate * formatChunk.readUInt16LE(12);
+		if (isCompressed) return (sampleCount * 1000) / sampleRate;
+		// The header also has the bytes per second, but they may be wrong, because players don't read them.
+		const bytesPerSecond = sampleRate * formatChunk.readUInt16LE(12);
 		return ((reader.offset - start) * 1000) / bytesPerSecond;
 	}
 }
