@@ -158,7 +158,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		isChannelOpen: () => accountSocket.isOpen,
 		subscribe: (onEvent) =>
 			accountSocket.subscribeToTask(taskId, (event, percentage) => {
-				if (event === 'progress' || event === 'announced') observations.noteProgress(percentage);
+				observations.noteProgress(percentage);
 				if (event === 'announced') {
 					isAnnounced = true;
 					freshAfter = monotonicNow();
