@@ -220,9 +220,8 @@ export function errorKindOf(error: unknown): string {
 	// is one that the service itself uses, not the user's. In both cases the meaning is ignored.
 	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
 	const meaning = hasUnknownCause ? undefined : facts.meaning;
-	return meaning === 'voice' || meaning === 'length'
-		? 'input'
-		: (meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other');
+	if (meaning === 'voice' || meaning === 'length') return 'input';
+	return meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other';
 }
 
 /** True for a Failure after which the same request may succeed a moment later (docs/contract.md, “HTTP”). */

@@ -163,8 +163,7 @@ export class NodeParameters {
 
 	/** Returns how many records to output at most; Infinity if the user wants all. */
 	limit(): number {
-		if (this.flag(returnAllField)) return Infinity;
-		return this.number(limitField);
+		return this.flag(returnAllField) ? Infinity : this.number(limitField);
 	}
 
 	/** Returns an http(s) URL in the options; undefined if it is missing or blank. */

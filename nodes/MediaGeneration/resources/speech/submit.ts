@@ -100,10 +100,8 @@ async function create(
 	});
 	const taskId = await taskIdPromise.catch((error: unknown) => {
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
-		const isIndeterminate = error instanceof Failure && error.facts.mayBeCharged;
-		if (isIndeterminate) {
+		if (error instanceof Failure && error.facts.mayBeCharged)
 			entry.write({ state: 'sent', firstFailure: describeFailedAttempt(error) });
-		}
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
 	});
 	ledgerRequest.announcedIds.push(taskId);
