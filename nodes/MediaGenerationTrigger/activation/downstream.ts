@@ -1,15 +1,9 @@
-import type { ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
+import type { INode, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
 import { enabledNodes } from '../../shared/n8n/internals';
 import { isCreatedByOwnExecution, type RequestCreator } from '../../shared/n8n/requestCreator';
-import {
-	findReachableNodes,
-	findReportedOperation,
-	mayCall,
-	type CallerNode,
-	type TriggerNode,
-} from '../../shared/n8n/selfStart';
+import { findReachableNodes, findReportedOperation, mayCall } from '../../shared/n8n/selfStart';
 import { mayReport } from '../../shared/n8n/triggerEvents';
 import type { Activation } from './activation';
 
@@ -22,7 +16,7 @@ export function downstreamCreationCheck(
 	const { id: workflowId = '' } = context.getWorkflow();
 	const { name: triggerName } = context.getNode();
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
-	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: TriggerNode) =>
+	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		allRequests().some(
 			({ creator, kind }) =>
 				creator.calledBy === workflowId &&
@@ -42,7 +36,7 @@ export function downstreamCreationCheck(
 			if (calledBy !== workflowId) return false;
 			// n8n does not restart a published trigger when nodes are added after it, so those nodes are not known
 			// here. One of them may have called a sub-workflow that no known node calls.
-			const isCaller = (node: CallerNode) => mayCall(node, id);
+			const isCaller = (node: INode | NodeTypeAndVersion) => mayCall(node, id);
 			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 		};
 		return await isCreatedByOwnExecution(subject, credential, isOwnCreator, signal);

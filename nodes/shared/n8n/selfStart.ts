@@ -7,18 +7,12 @@ import { eventsField, isExpression, mayReport, taskIdsField } from './triggerEve
 
 type Context = IExecuteFunctions | ITriggerFunctions;
 
-/** A trigger of this package, as the workflow has it. */
-export type TriggerNode = Pick<INode, 'name' | 'parameters'>;
-
-/** What tells which sub-workflow a node calls. */
-export type CallerNode = Pick<NodeTypeAndVersion, 'type' | 'parameters'>;
-
 /**
  * Returns a Failure of kind selfTrigger if a Media Generation node downstream of `trigger` may create something that
  * the trigger reports, also by starting another trigger of the workflow. Such a workflow would start itself in an
  * endless loop, and each round would be charged. Returns undefined if there is no such node.
  */
-export function selfStartFailure(context: Context, trigger: TriggerNode): Failure | undefined {
+export function selfStartFailure(context: Context, trigger: INode): Failure | undefined {
 	// A node that only calls a sub-workflow is no reason to refuse, because the trigger emits no event about what such
 	// a sub-workflow creates (see `downstreamCreationCheck`).
 	for (const node of findReachableNodes(context, trigger.name, findReportedOperation)) {
@@ -58,7 +52,7 @@ const isTrigger = (type: string) => type.endsWith('.mediaGenerationTrigger');
 export function findReachableNodes(
 	context: Context,
 	triggerName: string,
-	mayStart: (node: NodeTypeAndVersion, trigger: TriggerNode) => unknown,
+	mayStart: (node: NodeTypeAndVersion, trigger: INode) => unknown,
 ): NodeTypeAndVersion[] {
 	const triggers = enabledNodes(context).filter(({ type }) => isTrigger(type));
 	const downstreamByTrigger = new Map([[triggerName, downstreamNodes(context, triggerName)]]);
@@ -86,7 +80,10 @@ function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVers
 }
 
 /** True if a node may call the sub-workflow with this id. */
-export function mayCall({ type, parameters }: CallerNode, workflowId: string): boolean {
+export function mayCall(
+	{ type, parameters }: INode | NodeTypeAndVersion,
+	workflowId: string,
+): boolean {
 	if (!/\.(?:executeWorkflow|toolWorkflow)$/.test(type)) return false;
 	const workflowIdField = parameters?.workflowId as unknown;
 	const id = asText(isRecord(workflowIdField) ? workflowIdField.value : workflowIdField) ?? '';
@@ -97,7 +94,7 @@ export function mayCall({ type, parameters }: CallerNode, workflowId: string): b
 /** Returns an operation that a node may run and whose media the trigger reports; undefined if there is none. */
 export const findReportedOperation = (
 	node: NodeTypeAndVersion,
-	{ parameters }: TriggerNode,
+	{ parameters }: INode,
 ): PaidOperation | undefined =>
 	PAID_OPERATIONS.find(
 		(operation) => mayReport(parameters, operation.kind === 'speech') && mayRun(node, operation),
