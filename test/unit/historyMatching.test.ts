@@ -135,6 +135,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ mine: { announcedIds: ['e0'] } },
 	],
 	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
+	[
+		'nothing told to another, also where an image has the same ID',
+		[{ type: 'video' }, { type: 'video' }],
+		[1],
+		{ others: [{ announcedIds: ['e0'] }, { kind: 'image', announcedIds: ['e0'] }] },
+	],
 	['nothing told to another', [{}, {}], [1], { others: [{ announcedIds: ['e0'] }] }],
 	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
 	['nothing that may be what somebody has', [{}], 'listed', { others: [{ got: [elsewhere] }] }],

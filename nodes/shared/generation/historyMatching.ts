@@ -152,14 +152,17 @@ function isUnclaimedBy(requests: MediaRequest[]): (entry: HistoryEntry) => boole
  * entry that has a file of one of them, unless the entry is surely another's.
  */
 export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntry) => boolean {
-	const ownerByIdentifier = new Map(
-		owners.flatMap((owner) => identifiersOfRequest(owner).map((one) => [one, owner] as const)),
-	);
+	const ownersByIdentifier = new Map<string, MediaRequest[]>();
+	for (const owner of owners) {
+		for (const identifier of identifiersOfRequest(owner)) {
+			const others = ownersByIdentifier.get(identifier) ?? [];
+			ownersByIdentifier.set(identifier, [...others, owner]);
+		}
+	}
 	return (entry) =>
-		entry.identifiers.some((identifier) => {
-			const owner = ownerByIdentifier.get(identifier);
-			return owner !== undefined && !isSurelyOfAnother(owner, entry);
-		});
+		entry.identifiers
+			.flatMap((identifier) => ownersByIdentifier.get(identifier) ?? [])
+			.some((owner) => !isSurelyOfAnother(owner, entry));
 }
 
 /**
