@@ -94,6 +94,12 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 		lost(/response ended early/),
 		[pending.status],
 	],
+	[
+		'progress with words of a refusal',
+		completion({ ...pending, message: 'Safety check' }),
+		lost(/response ended early/),
+		[pending.status],
+	],
 	['half an end', COMPLETE.slice(0, COMPLETE.indexOf('file_url') + 20), { kind: 'lost' }],
 	['an error of bare words', event('error', 'It failed'), failed('It failed')],
 	['an error of another name', event('image_generation_failed', '"quota"'), failed('quota')],
@@ -102,6 +108,16 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['half a JSON answer', '[{"id":"v1","file_ur', lost(/cut off/)],
 	['JSON without a file', '{"status":"unknown"}', lost(/no file/)],
 	['JSON of a job that goes on', '{"status":"accepted"}', lost(/response ended early/)],
+	[
+		'JSON of one that waits',
+		'{"status":"queued","message":"No credits left"}',
+		lost(/ended early/),
+	],
+	[
+		'a list of such',
+		'{"data":[{"status":"queued","message":"No credits left"}]}',
+		lost(/ended early/),
+	],
 	['nothing', '', lost(/empty/)],
 	['a page', '\n<html><body>502</body></html>', { kind: 'foreignServer' }],
 	...[{ success: false }, { error: 'Upstream is busy, retrying' }, { code: 429 }].map(

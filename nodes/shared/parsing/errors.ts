@@ -137,10 +137,14 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 const SIGN_OF_START =
 	/"(?:(?:(?:task|job|generation|video|image|operation)_?|uu)?ids?|queue_?position)":(?!null|""|\[\])|"(?:ok|success)":true/i;
 
+/** True for a record whose status seems to mean “in progress”. */
+const hasProgressStatus = (value: unknown): boolean =>
+	isRecord(value) && seemsInProgress(value.status);
+
 /** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
-	!(isRecord(answer) && seemsInProgress(answer.status)) &&
+	!hasProgressStatus(answer) &&
 	!SIGN_OF_START.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
@@ -156,9 +160,16 @@ const OVERLOAD_STATUSES = [503, 529];
 /** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
 const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
 
-/** True if a result without a file says why there will be none. */
+/**
+ * True if a result without a file says why there will be none. Beside a status that means “in progress”, words such as
+ * “safety check” say so only in an error.
+ */
 export const statesFinalReason = (result: unknown): boolean =>
-	FINAL_MEANINGS.has(meaningOf(result)) || REASON_FIELD.test(JSON.stringify(result) ?? '');
+	Array.isArray(result)
+		? result.some(statesFinalReason)
+		: REASON_FIELD.test(JSON.stringify(result) ?? '') ||
+			((!hasProgressStatus(result) || isErrorAnswer(result)) &&
+				FINAL_MEANINGS.has(meaningOf(result)));
 
 /** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
 const LIKELY_PROGRESS_WORD =

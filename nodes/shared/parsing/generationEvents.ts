@@ -225,8 +225,8 @@ export class GenerationEvents {
 		this.listedFiles.add(files);
 		// A video that was reported as failed before has a file now, so it has not failed after all.
 		for (const { id } of files) if (id !== undefined) this.failures.delete(id);
-		const isFinalData = missingResultReason !== undefined;
 		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
+		const isFinalData = missingResultReason !== undefined && !entries.some(isInProgress);
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;
 			if (isFailedGeneration(entry) || (isFinalData && statesFinalReason(entry))) {
