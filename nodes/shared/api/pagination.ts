@@ -8,7 +8,8 @@ import { asText } from '../parsing/values';
 export const MAX_PAGE_SIZE = 100;
 /**
  * Services that send smaller pages than requested are assumed to send at least this many records per page. So if the
- * service does not tell the total, a page is the last one if it has fewer records than this, and than were requested.
+ * service tells neither the total nor the number of pages, a page is the last one if it has fewer records than this,
+ * and than were requested.
  */
 export const MIN_PAGE_SIZE = 10;
 
@@ -36,7 +37,8 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 	let fullPageSize = MIN_PAGE_SIZE;
 	for (let pageNumber = paging.firstPage; ; pageNumber++) {
 		const page = await paging.fetch(pageNumber, pageSize);
-		const { items, total } = page;
+		const { items, total, pageCount = 0 } = page;
+		const readCount = pageNumber - paging.firstPage + 1;
 		const countBefore = records.size;
 		fullPageSize = Math.max(fullPageSize, items.length);
 		for (const item of items) {
@@ -46,14 +48,14 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
 		// A total of fewer records than there are tells nothing; some services always send 0.
 		const isTotalKnown = total !== undefined && total >= records.size;
-		const needsNextPage = isTotalKnown ? records.size < total : isFullPage;
+		const needsNextPage = isTotalKnown ? records.size < total : isFullPage || readCount < pageCount;
 		const isLast =
 			!needsNextPage ||
 			records.size === countBefore ||
 			records.size >= paging.limit ||
 			paging.shouldStop?.(page) === true;
 		if (isLast) return [...records.values()].slice(0, paging.limit);
-		if (pageNumber - paging.firstPage + 1 >= MAX_PAGES) {
+		if (readCount >= MAX_PAGES) {
 			throw new Failure('tooLarge', { reason: `a list of more than ${MAX_PAGES} pages` });
 		}
 	}

@@ -244,6 +244,8 @@ export interface Page {
 	items: ServiceRecord[];
 	/** The number of records on all pages, if the service tells it. */
 	total?: number;
+	/** The number of pages, if the service tells it. */
+	pageCount?: number;
 }
 
 /** Returns the answer if it is a record and reports no failure; otherwise undefined. */
@@ -255,8 +257,12 @@ export const jsonTextOf = (status: number, body: string): string => (status === 
 
 /** Reads one page of a list (§4.4, §4.9); undefined if the answer has none. */
 export function readPage(raw: unknown): Page | undefined {
-	const { voices, data, items, total } = readSuccessRecord(raw) ?? {};
+	const { voices, data, items, total, total_pages } = readSuccessRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
-	return { items: list.filter(isRecord), total: asNumber(total) };
+	return {
+		items: list.filter(isRecord),
+		total: asNumber(total),
+		pageCount: asNumber(total_pages),
+	};
 }
