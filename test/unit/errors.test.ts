@@ -66,6 +66,8 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['error body', 'Late', ['{"error":{"error":{"detail":"Late"}}}', '{"detail":[{"msg":"Late"}]}']],
 	['error body', 'Late', ['{"error":"","message":"Late"}', '{"error":400,"message":"Late"}']],
 	['error body', 'Late', ['{"message":"Late","trace":["aaaa']],
+	['error body', 'Too late', ['{"kind":"NotAllowed","description":"Too late"}']],
+	['error body', 'Too late', ['{"error":"Too late","description":"A calm voice"}']],
 	['error body', 'invalid_voice_id', ['{"error":{"code":"invalid_voice_id"}}']],
 	// Not every script has spaces.
 	[
@@ -77,6 +79,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['error body', undefined, ['', '{}', 'null', PAGE, '<?xml version="1.0"?><Error>x</Error>']],
 	['status and body', 'tokenRefused', ['401 ', '400 {"error":"invalid_token"}']],
 	['status and body', 'outOfCredit', ['400 {"error":"","message":"No credits left"}']],
+	['status and body', 'outOfCredit', ['400 {"kind":"Refused","description":"No credits left"}']],
 	['status and body', 'outOfCredit', ['429 {"error":"insufficient credit"}']],
 	['status and body', 'outOfCredit', ['500 {"error":"Not enough credits"}']],
 	['status and body', 'rateLimited', [`429 ${PAGE}`, '429 {"error":"Quota of requests"}']],

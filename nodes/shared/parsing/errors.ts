@@ -19,9 +19,10 @@ const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
  * Returns undefined if there is none. `isRateLimited` is true if the answer refuses for rate, load or quota.
  */
 export function readReason(value: unknown, isRateLimited = false): string | undefined {
-	// The status and the type of a record are words for programs, but a status is better than nothing.
+	// The status and the type of a record are words for programs, but a status is better than nothing. A description may
+	// be about something else, so that it counts only here, where something has failed.
 	const relevant = isRecord(value)
-		? [{ ...value, status: undefined, type: undefined }, value.status]
+		? [{ ...value, status: undefined, type: undefined }, value.status, value.description]
 		: value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
@@ -126,7 +127,7 @@ const REFUSAL_KINDS: Partial<Record<ErrorMeaning, FailureKind>> = {
  * @param status its HTTP status, if it has one
  */
 export function failureOfAnswer(answer: unknown, status?: number): Failure {
-	const meaning = meaningOf(answer, status);
+	const meaning = meaningOf(answer, status) ?? meaningOf(readReason(answer), status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const isRateLimited = kind === 'rateLimited';
 	const reason = readReason(answer, isRateLimited);
