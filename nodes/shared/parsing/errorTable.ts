@@ -69,6 +69,8 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'quota',
 		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
+		// An account's own limit per model, which pauses the model (Volcengine).
+		/set limit exceeded|reached the set /,
 		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
 	],
 	[
@@ -77,9 +79,9 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
-		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|fast|often|frequent)|frequent (?:operation|request)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
+		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|(?<!\b(?:speed|motion|speech|voice|video) (?:\w{1,20} ){0,2})too (?:quickly|fast|often|frequent)|frequent (?:operation|request)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
-		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|\bbusy\b|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
+		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|(?<!background [^.]{0,20})\bbusy(?=$|[.,;:!)]| (?:right |now|at|please|try|retry|with))|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
 		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|音频|采样)(?:速率|频率)(?:限制|过高)|访问量过|(?:任务|请求)(?:次?数量?)?过多|算力(?:资源)?不足|(?:系统|服务|计算)资源不足/,
 	],
