@@ -61,7 +61,7 @@ const WAIT_PATTERN =
 	/(?:previous|another|existing|already) (?:\w{1,20} ){0,3}(?:in progress|running|processing|pending)|wait (?:for|until) [^.]{0,40}(?:finish|complete|ends?\b)/;
 /** Other words with which a service says that too many tasks are in flight. */
 const CONCURRENCY_PATTERN =
-	/concurren|simultaneous|parallel|at once|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
+	/concurren|simultaneous|parallel|at once|same time|in progress|(?:max|limit|many)[^.]{0,40} (?:running|active|pending|queued) /;
 
 /** Words that say more than an HTTP status. The first row that matches counts. */
 const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
@@ -69,15 +69,16 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		'quota',
 		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
-		// An account's own limit per model, which pauses the model (Volcengine).
-		/set limit exceeded|reached the set /,
+		// An account's own limit, which pauses the model (Volcengine), and the quota of Azure's API Management.
+		/set limit exceeded|reached the set |call volume quota/,
 		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
 	],
 	[
 		'throttled',
 		WAIT_PATTERN,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
-		/(?:limit|max)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
+		/(?:limit|max|quota)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
+		/(?:generating|processing|running|tasks?|jobs?|requests?) at (?:once|the same time|a time)/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
 		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|(?<!\b(?:speed|motion|speech|voice|video) (?:\w{1,20} ){0,2})too (?:quickly|fast|often|frequent)|frequent (?:operation|request)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
@@ -99,7 +100,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/\b(?:credit|balance|fund|point|coin)s?\b[^.]{0,40}(?:exceeded|exhausted|depleted|used up|too low|not enough|insufficient|empty)/,
 		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
 		/credits? (?:are |is )?required|\b0 (?:credit|character)s? remaining|(?:credit|character)s? remaining, (?:while|but)|top(?:ping)? ?up|recharge|arrear|overdue/,
-		/billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
+		/used up all your (?:\w{1,20} )?(?:credit|minute|character|second)|billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
 		/(?:余额|额度|积分)[^，。]{0,6}(?:不足|用尽|用完)|充值|欠费/,
 	],
 	[
@@ -108,7 +109,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	],
 	[
 		'not_allowed',
-		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|(?<!request )(?:white|allow)list|model access|insufficient permission/,
+		/captcha|(?:unusual|suspicious) activity|are (?:a )?human|(?<!request )(?:white|allow)list|model access|access to model denied|insufficient permission/,
 		/(?:account|user|organi[sz]ation|workspace|project) (?:\w{1,20} ){0,3}(?:locked|suspended|banned|disabled|deactivated|blocked|restricted|frozen)/,
 		/free (?:user|tier|plan|account)|paid (?:user|plan|subscription|only)|(?:up|down)grade (?:your|to)|upgrade required/,
 		/(?:premium|pro|enterprise|higher|business) (?:plan|tier|subscription|account|user|only)/,
@@ -126,7 +127,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/nsfw|unsafe|\bsafety\b|\bfiltered\b|(?:filter|inspection) failed|(?:safety|content|audio|input|output|media|people|rai) (?:filter|checker|moderat)/,
 		/moderation|moderated|content (?:management |against )?(?:policy|guideline|restrict|violat|blocked|rejected|is not allowed)/,
 		/(?:violat\w{0,5}|against our)[^.]{0,60}(?:polic|guideline|terms|rule|standard)|(?:usage|community|content|policy|policies) (?:guidelines?|polic\w{1,4}|violat\w{1,4}|restrictions?)/,
-		/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk control|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
+		/flagged|prohibited|inappropriate|(?<!case )sensitive|infring|guardrail|risk (?:control|not pass)|danger|offensive|harmful|sexual|nudity|explicit content|violence|hate speech/,
 		/(?:prominent|public|real|famous) (?:people|person|figure)|people image|celebrit|likeness|copyright|intellectual property|\bminors\b|(?:error|contains) minor(?:$|\.)|minor (?:upload|detect|safety)/,
 		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
 		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
@@ -159,7 +160,7 @@ const MEANING_BY_STATUS: Readonly<Record<number, ErrorMeaning>> = {
 const GENERAL_PATTERNS: readonly MeaningRow[] = [
 	[
 		'length',
-		/(?:text|prompt|input|string|script|content|sentence)s? (?:(?:is|are|was|that|length|way|much|far) ){0,3}too long|too many characters|max character limit/,
+		/(?:text|prompt|input|string|script|content|sentence)s? (?:(?:is|are|was|that|length|way|much|far) ){0,3}too long|too many characters|max character limit|(?:text|ssml|prompt|script)\W{0,2} is longer than/,
 		// A plan may have a limit of characters, too. Splitting the text would not help then.
 		/^(?!.*\b(?:plan|subscription|account)\b)(?=.*\b(?:text|input|string)\b)(?=.*(?:exceed|max|limit|at most)).*(?:characters?|length)\b/,
 		/文本(?:长度)?(?:过长|超)|(?:提示词|prompt) ?(?:过长|超长|长度超)/,
