@@ -20,6 +20,9 @@ const CREATE = {
 };
 const OVERLOAD = new Failure('taskFailed', { reason: 'Too many concurrent tasks' });
 
+let stopping: AbortController;
+let aborting: AbortController;
+
 class Client extends RetryingClient {
 	/** Sends a call, and resolves with its result or its Failure. */
 	async outcomeOf(call: ApiCall, readResponse: ResponseReader<unknown>): Promise<unknown> {
@@ -54,14 +57,41 @@ it.each([
 
 it('a call that could not be made ready takes no other’s place', async () => {
 	const client = newClient();
-	const onSend = async () => await Promise.reject(new Error('No such image'));
-	await client.outcomeOf({ ...CREATE, onSend }, async () => {});
+	const makeBody = async () => await Promise.reject(new Error('No such image'));
+	await client.outcomeOf({ ...CREATE, makeBody }, async () => {});
 	client.throttle.limit.onRefused(monotonicNow(), 1);
 	await jest.advanceTimersByTimeAsync(1);
 	let isSent = false;
 	void client.outcomeOf(CREATE, async () => (isSent = true));
 	await jest.advanceTimersByTimeAsync(1000);
 	expect(isSent).toBe(true);
+});
+
+it.each<[string, cause: (client: Client) => Promise<unknown>, kind: string]>([
+	['the run has stopped', async () => stopping.abort(new Failure('canceled')), 'canceled'],
+	['the call was aborted', async () => aborting.abort(new Failure('timedOut')), 'timedOut'],
+	[
+		'another call’s token was refused',
+		async (client) => {
+			const refusal = new Failure('tokenRefused', { status: 401 });
+			await client.outcomeOf(CREATE, async () => await Promise.reject(refusal));
+		},
+		'tokenRefused',
+	],
+])('no call is sent if %s while its images were read', async (_, cause, kind) => {
+	[stopping, aborting] = [new AbortController(), new AbortController()];
+	const client = newClient();
+	// The first call is a probe: no other goes out until it is accepted.
+	await client.outcomeOf(CREATE, async () => {});
+	const onSend = jest.fn();
+	const signals = makeCallSignals({ cancelSignal: aborting.signal, stopSignal: stopping.signal });
+	const makeBody = async () => void (await cause(client));
+	const call = { ...CREATE, ...signals, makeBody, onSend };
+	expect(await client.outcomeOf(call, async () => {})).toMatchObject({ kind });
+	// The next one does not even read its images.
+	const next = { ...CREATE, makeBody: jest.fn() };
+	if (kind === 'tokenRefused') await client.outcomeOf(next, async () => {});
+	expect([onSend, next.makeBody].map(({ mock }) => mock.calls)).toEqual([[], []]);
 });
 
 it('a read that is refused for its rate again and again is given up after five minutes', async () => {

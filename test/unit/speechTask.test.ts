@@ -71,7 +71,7 @@ async function outcomeOf(
 		throttle: new Throttle(),
 		coalescedReads: new CoalescedReads(),
 		async getTask(...[, , options]: Parameters<Api['getTask']>) {
-			await options?.onSend?.();
+			options?.onSend?.();
 			first ??= Date.now();
 			const answer = answers[Math.min(readings++, answers.length - 1)]!(
 				(Date.now() - first) / 1000,

@@ -5,7 +5,6 @@ import {
 	SILENT_ABORT,
 	sleep,
 	monotonicNow,
-	throwIfAborted,
 	watchIdle,
 	whenAborted,
 } from '../../shared/async/deadline';
@@ -65,12 +64,10 @@ export async function requestStream(
 		stopStarting,
 		abortInFlight: closeController.signal,
 		attemptTimeoutMs: idleTimeoutMs,
-		onSend: async () => {
+		makeBody: async () => {
 			body.bytes = (await largeBody?.make()) ?? Buffer.from(JSON.stringify(order.fields));
-			throwIfAborted(stopStarting);
-			throwIfAborted(abortInFlight);
-			call.markSent();
 		},
+		onSend: () => call.markSent(),
 		onNotAccepted: (failure?: Failure) => {
 			freeBody();
 			call.markNotAccepted();

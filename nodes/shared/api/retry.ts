@@ -15,6 +15,7 @@ import {
 	SILENT_ABORT,
 	sleep,
 	monotonicNow,
+	throwIfAborted,
 } from '../async/deadline';
 import { Failure, isFailure, isTransient, throwWithFacts, toNoResponse } from '../failure';
 import {
@@ -50,15 +51,17 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 	/** The JSON body. The caller may delete `bytes` once the call is accepted, to free their memory. */
 	body?: { bytes?: Buffer };
 	/**
-	 * The memory that a large body needs. It is taken before `onSend`, and given back as `AdmittedCall.end` says. The
+	 * The memory that a large body needs. It is taken before `makeBody`, and given back as `AdmittedCall.end` says. The
 	 * body is sent as a FreeableBody, so that this really frees it.
 	 */
 	memory?: MemoryNeed;
 	/** How long one attempt may take, in ms, until its response is read or the call is accepted. */
 	attemptTimeoutMs?: number;
 	wantsStream?: boolean;
-	/** Is awaited before each attempt, and may fill `body.bytes`. If it throws, the attempt is not sent. */
-	onSend?(): Promise<void>;
+	/** Fills `body.bytes` before each attempt, once the `memory` is taken. If it throws, the attempt is not sent. */
+	makeBody?(): Promise<void>;
+	/** Is called right before each attempt is sent. */
+	onSend?(): void;
 	/**
 	 * Is called after each attempt that the service has surely not accepted. Nothing was charged for it, except by a few
 	 * services that charge for an attempt even if they refuse it in a stream (see docs/operations.md). `failure` is that
@@ -157,7 +160,7 @@ export class RetryingClient {
 
 	/**
 	 * Sends a call, and repeats it as `ApiCall` says. Resolves with what `readResponse` resolves with. Throws a
-	 * Failure, or what `onSend` or `readResponse` throws.
+	 * Failure, or what `makeBody` or `readResponse` throws.
 	 */
 	protected async send<T>(call: ApiCall, readResponse: ResponseReader<T>): Promise<T> {
 		const { throttle } = this;
@@ -181,11 +184,7 @@ export class RetryingClient {
 				if (throttle.failFast.isQuotaExhausted) throw probe;
 				continue;
 			}
-			if (kind === 'create' && this.tokenRefusal) {
-				admittedCall.end('unknown');
-				throw this.tokenRefusal;
-			}
-			await call.onSend?.().catch((error: unknown) => {
+			await this.prepareAttempt(call).catch((error: unknown) => {
 				admittedCall.end('unknown');
 				throw error;
 			});
@@ -200,6 +199,17 @@ export class RetryingClient {
 			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
 			if (lastFailure.kind !== 'rateLimited') await sleep(backoffMs(attempt - 1), stopStarting);
+		}
+	}
+
+	/** Does what has to be done before an attempt is sent. Throws if it must not be sent any more. */
+	private async prepareAttempt(call: ApiCall): Promise<void> {
+		const { stopStarting, abortInFlight } = signalsOf(call);
+		for (const step of [call.makeBody, call.onSend]) {
+			throwIfAborted(stopStarting);
+			throwIfAborted(abortInFlight);
+			if (isCreateCall(call) && this.tokenRefusal) throw this.tokenRefusal;
+			await step?.();
 		}
 	}
 

@@ -186,7 +186,7 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 		const startedAfter = Math.max(freshAfter, monotonicNow() - MAX_SHARED_READ_AGE_MS);
 		const getTask = async (sharedSignal: AbortSignal, setWaiting: (isWaiting: boolean) => void) => {
 			setWaiting(true);
-			const onSend = async () => setWaiting(false);
+			const onSend = () => setWaiting(false);
 			return await api.getTask(taskId, sharedSignal, { retry: 'never', kind, onSend });
 		};
 		return await api.coalescedReads

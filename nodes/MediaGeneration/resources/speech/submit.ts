@@ -85,7 +85,7 @@ async function create(
 		return await api.createTask(operation, requestBody, {
 			stopStarting,
 			abortInFlight,
-			async onSend() {
+			onSend() {
 				// From now on the service may have accepted the call, so the next attempt must not send it again.
 				entry.setSent({ state: 'sent' });
 				ledgerRequest.sentAt = Date.now();
