@@ -2,6 +2,8 @@ import { Readable } from 'node:stream';
 import { Api } from '../../nodes/shared/api/api';
 import { GENERATIONS } from '../../nodes/shared/contract';
 import { readCredential } from '../../nodes/shared/http/credential';
+import { monotonicNow } from '../../nodes/shared/async/deadline';
+import { Failure } from '../../nodes/shared/failure';
 import { MemoryBudget, type MemoryNeed } from '../../nodes/shared/async/memoryBudget';
 import { Throttle } from '../../nodes/shared/pace/throttle';
 
@@ -66,6 +68,20 @@ test('a request that waits for memory holds up no other of its account', async (
 	void throttle.admit('create', signal).then(isAdmitted);
 	await jest.advanceTimersByTimeAsync(50);
 	expect(isAdmitted).toHaveBeenCalled();
+});
+
+test('what waits for memory when a quota turns out to be used up fails at once, what comes later waits', async () => {
+	const throttle = new Throttle();
+	const probe = await throttle.admit('create', signal, monotonicNow() - 600_000);
+	budget.take(need(90));
+	const waiting = throttle.admit('create', signal, 0, need(20));
+	const failed = expect(waiting).rejects.toMatchObject({ facts: { meaning: 'quota' } });
+	probe.end('throttled', new Failure('rateLimited', { meaning: 'quota' }));
+	await failed;
+	const isAdmitted = jest.fn();
+	void throttle.admit('create', signal, 0, need(20)).then(isAdmitted);
+	await jest.advanceTimersByTimeAsync(5000);
+	expect(isAdmitted).not.toHaveBeenCalled();
 });
 
 test('after bodies of any sizes, one above the limit is not held up', () => {

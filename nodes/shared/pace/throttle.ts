@@ -26,6 +26,8 @@ export type CallKind = keyof typeof RANKS;
 interface Candidate {
 	kind: CallKind;
 	memory?: MemoryNeed;
+	/** Whether a quota counted as used up when the request began to wait. */
+	wasQuotaExhausted: boolean;
 }
 /** How often a request that waits only for memory looks for it, in ms. */
 const MEMORY_RECHECK_MS = 100;
@@ -99,7 +101,7 @@ export interface RunningTask {
  * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
  * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
- * wait for nothing but memory (see `FailFast`).
+ * that are sent wait for nothing but memory (see `FailFast`).
  */
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
@@ -117,9 +119,11 @@ export class Throttle {
 	/** Stops create calls during an outage or overload. It starts half-open: the first create call is a probe. */
 	readonly createBreaker = new CircuitBreaker(false);
 	private readonly queue = new Queue<Candidate>(
-		({ kind, memory }) => {
+		(candidate) => {
+			const { kind, memory } = candidate;
 			const delayMs = this.delayMs(kind);
-			return delayMs > 0 || !memory || memory.budget.isFree(memory) ? delayMs : MEMORY_RECHECK_MS;
+			const waitsForMemory = delayMs <= 0 && memory && !this.failsFast(candidate);
+			return waitsForMemory && !memory.budget.isFree(memory) ? MEMORY_RECHECK_MS : delayMs;
 		},
 		(candidate) => this.onAdmit(candidate),
 		({ kind }) => RANKS[kind],
@@ -146,20 +150,26 @@ export class Throttle {
 		memory?: MemoryNeed,
 	): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
-		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
+		const candidate = { kind, memory, wasQuotaExhausted: this.failFast.isQuotaExhausted };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
 		const lane = memory ? 'memory' : kind;
-		const isAdmitted = await this.queue.enter(signal, { kind, memory }, lane);
+		const isAdmitted = await this.queue.enter(signal, candidate, lane);
 		const call = isAdmitted ? this.callOf(isCreate, waitingSince, memory) : undefined;
-		// A create call that was waiting when the quota turned out to be used up is not sent. One that comes later is sent,
-		// because only its answer tells whether the quota was refilled.
-		if (call && (!isCreate || wasQuotaExhausted || !this.failFast.isQuotaExhausted)) return call;
+		if (call && !this.failsFast(candidate)) return call;
 		call?.end('unknown');
 		const reason = abortReason(signal);
 		if (!isCreate) throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
 		throw this.failFast.lastFailure ?? reason;
+	}
+
+	/**
+	 * True for a create call that was waiting when the quota turned out to be used up: it is not sent. One that comes
+	 * later is sent, because only its answer tells whether the quota was refilled.
+	 */
+	private failsFast({ kind, wasQuotaExhausted }: Candidate): boolean {
+		return kind === 'create' && this.failFast.isQuotaExhausted && !wasQuotaExhausted;
 	}
 
 	/** The ms until a request of this kind may go out; Infinity while it waits for an event (a call ends, say). */
