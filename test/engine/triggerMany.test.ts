@@ -55,6 +55,22 @@ it('a task that was dropped a moment before its end is followed again', async ()
 	await passUntil(() => trigger.started.length === 1);
 });
 
+it.each([2, 5])(
+	'silent tasks are read no more often if the WebSocket is cut every %d s than if there is none',
+	async (seconds) => {
+		fakeTime();
+		onRead(answer(200, { status: 'processing' }), ALWAYS);
+		await activateListening();
+		for (let n = 0; n < 20; n++) sim.broadcast(message(`silent-${n}`, 50));
+		for (let passed = 0; passed < 120; passed += seconds) {
+			await pass(seconds);
+			sim.dropSockets();
+		}
+		// Each is read once soon after the first cut, and then every 30 s.
+		expect(readings('silent').length).toBeLessThanOrEqual(20 * 5);
+	},
+);
+
 it('150 silent tasks do not hold up a Speak beside them, at 60 requests a minute', async () => {
 	await start({ pace: 1 });
 	fakeTime();

@@ -11,13 +11,16 @@ import { pollUntil, type ReadResult } from '../../nodes/shared/async/pollUntil';
 /** Five seconds of silence before a reading, twenty at most; 1 s of the first pause is over. */
 const WAITING: Schedule = {
 	...{ pollMs: 5000, maxBackoffMs: 20_000 },
-	...{ pauseMs: 5000, nextAt: 4000, hasShortPauses: false },
+	...{ pauseMs: 5000, nextAt: 4000, hasShortPauses: false, lastReadAt: -60_000 },
 };
 /** After long silence. */
 const LATE: Schedule = { ...WAITING, pauseMs: 20_000, nextAt: 19_000 };
 const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, hasShortPauses: true };
 /** `event`, so many times. */
 const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
+
+/** A reading, and then a channel that is cut and soon back. */
+const CUT: ScheduleEvent[] = ['noOutcomeBesideChannel', 'disconnected', 'reconnected'];
 
 describe('the next reading', () => {
 	it.each<[string, Schedule, ScheduleEvent[], afterMs: number, isDue?: boolean]>([
@@ -28,6 +31,7 @@ describe('the next reading', () => {
 		['of a long pause comes sooner then', { ...WAITING, nextAt: 19_000 }, ['disconnected'], 5000],
 		['comes soon when the channel is back', WAITING, ['reconnected'], 2000],
 		['is not put off by that', { ...WAITING, nextAt: 1000 }, ['reconnected'], 1000],
+		['is not repeated by a channel that comes and goes', WAITING, CUT, 5000],
 		['is due, whatever else is heard', DUE, ['progress', 'disconnected', 'reconnected'], 0, true],
 		['follows a reading after a silence', WAITING, ['noOutcome'], 5000],
 		['is rarer beside a channel', WAITING, ['noOutcomeBesideChannel'], 10_000],

@@ -39,6 +39,8 @@ export interface Schedule {
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
 	readonly nextAt: number;
+	/** When the last read ended without an outcome, by `monotonicNow`; -Infinity before the first. */
+	readonly lastReadAt: number;
 	/** True while the pauses between reads are short, because the outcome is expected soon or a read was throttled. */
 	readonly hasShortPauses: boolean;
 }
@@ -46,8 +48,10 @@ export interface Schedule {
 /** Returns the schedule after `event`, which occurred at `now` (from `monotonicNow`). The function is pure. */
 export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
 	const { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses } = schedule;
+	const lastReadAt = event.startsWith('noOutcome') ? now : schedule.lastReadAt;
 	const readAfter = (ms: number, startsShortPauses = false): Schedule => {
-		return { ...schedule, pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
+		const changes = { pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
+		return { ...schedule, ...changes, lastReadAt };
 	};
 	// A channel that closes or opens never puts off the next read. If it did, one that comes and goes would delay it
 	// forever.
@@ -63,7 +67,8 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		case 'disconnected':
 			return readWithin(pollMs);
 		case 'reconnected':
-			return readWithin(Math.min(pollMs, CATCH_UP_MS));
+			// A channel that is cut every few seconds causes no more reads than no channel.
+			return readWithin(Math.max(Math.min(pollMs, CATCH_UP_MS), lastReadAt + pollMs - now));
 		case 'readSoon':
 			return readAfterDouble(hasShortPauses ? pauseMs : 0);
 		case 'noOutcome':

@@ -48,7 +48,8 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;
 	const nextAt = monotonicNow() + pauseMs;
-	let schedule: Schedule = { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses: false };
+	const times = { pauseMs, nextAt, lastReadAt: -Infinity };
+	let schedule: Schedule = { pollMs, maxBackoffMs, ...times, hasShortPauses: false };
 	let isReadInFlight = false;
 	/** Aborts the current step: a pause, or the read in flight. */
 	let stepController = new AbortController();
