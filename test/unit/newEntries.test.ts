@@ -201,12 +201,23 @@ describe('an entry in the making', () => {
 		expect(setting.pages).toBe(1);
 	});
 
-	it('is given up after two hours', async () => {
-		const setting = await watching([making('a', -1)]);
+	it.each([
+		['two hours', unchanged],
+		['two hours, without times', without('created_at')],
+	])('is given up after %s', async (_, change) => {
+		const setting = await watching([making('a', -1)].map(change));
 		setting.now += 2 * 60 * MINUTE;
-		await setting.look();
-		setting.history = [entry('a', 1)];
+		await setting.look(change(entry('b', 120)));
+		setting.history = [entry('a', -1)].map(change);
 		expect(await setting.look()).toEqual([]);
+	});
+
+	it('is told, though the clock was set forward', async () => {
+		const setting = await watching([making('a', -1)]);
+		setting.now += 3 * 60 * MINUTE;
+		await setting.look(entry('b', 1));
+		setting.history[1] = entry('a', -1);
+		expect(await setting.look()).toEqual(['a']);
 	});
 });
 

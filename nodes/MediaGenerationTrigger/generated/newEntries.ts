@@ -86,9 +86,13 @@ export function findEndedEntries(
 		itemsByKey.delete(fingerprint);
 		itemsByKey.set(fingerprint, { createdAt, seenAt: now, ...known, state });
 	}
+	const newestAt = Math.max(...listedEntries.map(({ createdAt }) => createdAt || -Infinity));
 	for (const [fingerprint, entry] of itemsByKey) {
-		const isExpired = entry.state === 'tracking' && now - entry.seenAt > MAX_TRACKED_MS;
-		if (isExpired) itemsByKey.set(fingerprint, { ...entry, state: 'done' });
+		// Our clock may have been set forward, so the service's clock has to agree, if it gives times.
+		const isRecent = newestAt - (entry.createdAt ?? NaN) <= MAX_TRACKED_MS;
+		const isExpired = now - entry.seenAt > MAX_TRACKED_MS && !isRecent;
+		if (isExpired && entry.state === 'tracking')
+			itemsByKey.set(fingerprint, { ...entry, state: 'done' });
 	}
 	for (const [fingerprint, { createdAt }] of [...itemsByKey].slice(0, -MAX_KNOWN_ENTRIES)) {
 		itemsByKey.delete(fingerprint);
