@@ -3,6 +3,7 @@ import {
 	fileNameOf,
 	fileTypeOf,
 	isImage,
+	isMediaFile,
 	apparentKind,
 	invalidFileReason,
 } from '../../nodes/shared/parsing/fileType';
@@ -44,6 +45,15 @@ it.each<[MediaKind, type: string, head: string]>([
 		expect(invalidFileReason(bytes(head), header)).toBeUndefined();
 	}
 	expect(isImage(bytes(head))).toBe(kind === 'image');
+});
+
+it.each([
+	['application/zip zip', 'PK\x03\x04\x14\x00'],
+	['application/gzip gz', '\x1f\x8b\x08\x00'],
+])('an archive is no media file, but %s', (type, head) => {
+	const { mimeType, extension } = fileTypeOf(bytes(head), 'video/mp4', 'https://x/a.mp4', 'video');
+	expect(`${mimeType} ${extension}`).toBe(type);
+	expect(isMediaFile(bytes(head))).toBe(false);
 });
 
 it.each<[header: string | undefined, path: string, MediaKind, type: string]>([

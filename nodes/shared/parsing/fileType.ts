@@ -48,6 +48,8 @@ const TYPES: ReadonlyArray<
 	// “BM” alone would match text, so the reserved zero bytes must follow.
 	['bmp', /^BM.{4}\0{4}/s, 'image/bmp', 'image/x-ms-bmp'],
 	['tiff', /^(?:II\*\0|MM\0\*)/, 'image/tiff'],
+	['zip', /^PK\x03\x04/, 'application/zip'],
+	['gz', /^\x1f\x8b\x08/, 'application/gzip'],
 ];
 
 /** The extension of a file that has only audio, by the usual extension of its container format. */
@@ -96,8 +98,9 @@ export function fileTypeOf(
 	return { mimeType, extension };
 }
 
-/** True if these are the first bytes of a file whose type is known. */
-export const isMediaFile = (bytes: Uint8Array): boolean => sniff(bytes) !== undefined;
+/** True if these are the first bytes of a media file whose type is known. */
+export const isMediaFile = (bytes: Uint8Array): boolean =>
+	/^(?:audio|video|image)\//.test(sniff(bytes)?.[2] ?? '');
 
 /** True if these are the first bytes of an image. */
 export const isImage = (bytes: Uint8Array): boolean =>
