@@ -115,10 +115,10 @@ export const MEDIA = {
 export type MediaKind = keyof typeof MEDIA;
 
 /** An operation whose requests are charged. `resource` and `operation` select it in saved workflows. */
-export interface PaidOperation {
+export interface PaidOperation<Kind extends MediaKind = MediaKind> {
 	resource: string;
 	operation: string;
-	kind: MediaKind;
+	kind: Kind;
 	path: string;
 }
 
@@ -130,7 +130,10 @@ export const SPEAK = {
 	path: '/v1/labs/task',
 } as const;
 
-/** Operations whose response is an event stream (§6.1), and whose result the history (§4.9) lists. */
+/**
+ * Operations whose response is an event stream (§6.1), and whose result the history (§4.9) lists. None is of kind speech:
+ * by the kind, the trigger decides whether it detects the result in the history or as a task, and refuses to start itself.
+ */
 export const GENERATIONS = {
 	textToVideo: {
 		resource: 'video',
@@ -156,13 +159,15 @@ export const GENERATIONS = {
 		kind: 'image',
 		path: '/v1/video/create-image',
 	},
-} as const satisfies Record<string, PaidOperation>;
+} as const satisfies Record<string, PaidOperation<Exclude<MediaKind, 'speech'>>>;
 
 /** The kinds of media that appear in the history. */
 export const GENERATED_KINDS = [...new Set(Object.values(GENERATIONS).map(({ kind }) => kind))];
 
 /** The operations that create speech tasks. */
-export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies readonly PaidOperation[];
+export const PAID_SPEECH_OPERATIONS = [SPEAK] as const satisfies ReadonlyArray<
+	PaidOperation<'speech'>
+>;
 
 /** A row of PAID_SPEECH_OPERATIONS. */
 export type PaidSpeechOperation = (typeof PAID_SPEECH_OPERATIONS)[number];

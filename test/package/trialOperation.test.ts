@@ -64,7 +64,7 @@ const TRIALS: Record<string, Step[]> = {
 	},`,
 				),
 				before(
-					'} as const satisfies Record<string, PaidOperation>;',
+					'} as const satisfies Record<string, PaidOperation<',
 					`	emblem: {
 		resource: 'emblem',
 		operation: 'create',
