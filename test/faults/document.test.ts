@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Dialect, dialectOf } from '../../simulator/dialect.mts';
 import { isPaid, nameOf, OPERATIONS } from '../service/operations.mts';
 import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
@@ -68,4 +69,15 @@ test('every operation is in the matrix, and no fault is there twice', () => {
 	expect([...used].sort()).toEqual([...OPERATIONS].sort());
 	const names = rows.map(({ fault }) => fault);
 	expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
+test('the matrix has each way in which deployments differ', () => {
+	const differences = dialectOf((values) => values) as unknown as Record<string, unknown[]>;
+	const tried = MATRIX.flatMap(({ rows }) => rows.map(({ service }) => service?.dialect ?? {}));
+	const missing = Object.entries(differences).flatMap(([name, [, ...others]]) =>
+		others
+			.filter((value) => !tried.some((dialect) => dialect[name as keyof Dialect] === value))
+			.map((value) => `${name}: ${value}`),
+	);
+	expect(missing).toEqual([]);
 });

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import type { WorkflowResult } from '../../demo/engine.mts';
 import type { Dialect, FaultRule, SimulatorOptions } from '../../simulator/simulator.mts';
 import { silent, type Handler } from '../service/fakeService.mts';
-import { isPaid, OPERATIONS, takesImages, type Operation } from '../service/operations.mts';
+import {
+	isPaid,
+	MEDIA,
+	OPERATIONS,
+	paidRow,
+	takesImages,
+	type Operation,
+} from '../service/operations.mts';
 import type { Setting, Stage } from './stage.mts';
 
 /** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
@@ -46,8 +53,12 @@ export const CREATING = OPERATIONS.filter(isPaid);
 export const STREAMED = CREATING.filter((each) => !/^speech/.test(each));
 /** Those that read from the service at once. */
 export const READING = OPERATIONS.filter((each) => !isPaid(each) && each !== 'speech:delete');
+/** The first of those that make each kind of media. */
+const ONE_OF_EACH_KIND = Object.keys(MEDIA).flatMap(
+	(kind) => CREATING.find((each) => paidRow(each)?.kind === kind) ?? [],
+);
 /** Those that fetch a file. */
-export const FETCHING: readonly Operation[] = [SPEAK, 'speech:get', VIDEO, IMAGE, 'history:getAll'];
+export const FETCHING: readonly Operation[] = [...ONE_OF_EACH_KIND, 'speech:get', 'history:getAll'];
 
 /** Parts of a fault: which requests it hits (once, unless `always`), and what they are answered. */
 export const on = {

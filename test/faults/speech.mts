@@ -27,6 +27,18 @@ const tasks: Row[] = [
 		setting: { text: 'A [sim:task-fails]' },
 		fails: 'could not generate the speech: Speech synthesis failed – task …',
 	})),
+	...(
+		[
+			['message', 'its reason in `message`', ': Speech synthesis failed'],
+			['none', 'no reason', ''],
+		] as const
+	).map(([failureField, where, reason]): Row => ({
+		fault: `The task fails with ${where}`,
+		operations: [SPEAK],
+		service: { dialect: { failureField } },
+		setting: { text: 'A [sim:task-fails]' },
+		fails: `could not generate the speech${reason} – task …`,
+	})),
 	row('An unknown status', [SPEAK, 'speech:wait'], {
 		faults: [{ ...on.read, ...answer(200, { id: 1, status: 'in_some_queue' }) }],
 		note: 'it counts as “not finished yet”',
@@ -147,6 +159,18 @@ const subtitles: Row[] = [
 const lists: Row[] = [
 	dialect('Traits are under `labels`, null or padded with spaces', ['voice:getAll'], {
 		voiceTraits: 'labels',
+	}),
+	dialect(
+		'A page of voices says how many there are, and that it is the first one',
+		['voice:getAll'],
+		{
+			voices: 'paged',
+			pageEcho: 'wrong',
+		},
+	),
+	dialect('The account has a balance instead of a quota', ['account:get'], { account: 'balance' }),
+	dialect('Entries of the history do not say of what kind they are', ['history:getAll'], {
+		itemType: 'none',
 	}),
 	dialect('The history has numbers as strings, and `file_urls`', ['history:getAll'], {
 		history: 'paged',

@@ -79,6 +79,9 @@ const shapes: Row[] = [
 	dialect('Status words beyond the contract', STREAMED, { sseStatusWords: 'more' }),
 	dialect('An image stream whose end has an unknown name', [IMAGE], { imageEndEvent: 'all_set' }),
 	dialect('The completion is a single object', STREAMED, { completion: 'object' }),
+	dialect('The history lists a generation before it is finished', STREAMED, {
+		historyShowsInProgress: true,
+	}),
 	dialect('An unknown status word in the completion', STREAMED, {
 		itemStatus: 'MEDIA_GENERATION_STATUS_SUCCESSFUL',
 	}),
