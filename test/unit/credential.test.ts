@@ -56,6 +56,15 @@ it.each(new MediaGenerationApi().properties.map(({ name }) => name))(
 	},
 );
 
+it('the same value in two fields makes two accounts', () => {
+	const value = 'https://other.example.com';
+	const keys = new MediaGenerationApi().properties.map(
+		({ name }) => read({ [name]: value }).accountKey,
+	);
+	const others = keys.filter((key) => key !== read({}).accountKey);
+	expect(new Set(others).size).toBe(others.length);
+});
+
 it.each(
 	new MediaGenerationApi().properties
 		.filter(({ typeOptions }) => typeOptions?.password)
