@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
-import { Journal } from '../../nodes/MediaGeneration/paid/journal';
+import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
 import { makeCallSignals } from '../../nodes/shared/async/callSignals';
 import { Failure } from '../../nodes/shared/failure';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
@@ -60,16 +60,17 @@ test('fewer rows help only where nothing was sent before', () => {
 	expect(remedy()).toBe('Raise the limit');
 });
 
-/** Runs of one execution that all need the same call, and its entry in each. */
-function sharedCall(store: IDataObject, runCount: number) {
-	const runs = Array.from({ length: runCount }, () => journalOf(store, '1'));
+/** Runs with these stores that all need the same call, and its entry in each. */
+function sharedCall(...stores: IDataObject[]) {
+	const runs = stores.map((store) => journalOf(store, '1'));
 	const { stopStarting } = makeCallSignals({ cancelSignal: signal, stopSignal: signal });
 	const entries = runs.map((journal) => journal.entriesFor(item, [''])[0]!);
 	return { runs, entries, stopStarting };
 }
 
 test('a call that another run has reserved and given up is taken over, and counted once', async () => {
-	const { runs, entries, stopStarting } = sharedCall({}, 3);
+	const store = {};
+	const { runs, entries, stopStarting } = sharedCall(store, store, store);
 	const [owner, sharer, late] = entries;
 	expect(runs[0]!.reserve([owner!], 1)).toBeUndefined();
 	expect(sharer!.needsReservation).toBe(false);
@@ -90,7 +91,8 @@ test('a call that another run has reserved and given up is taken over, and count
 });
 
 test('a call whose task has failed is counted again while the run that sent it goes on', () => {
-	const { runs, entries } = sharedCall({}, 2);
+	const store = {};
+	const { runs, entries } = sharedCall(store, store);
 	const [failed, again] = entries;
 	expect(runs[0]!.reserve([failed!], 1)).toBeUndefined();
 	failed!.setSent({ state: 'sent' });
@@ -101,11 +103,32 @@ test('a call whose task has failed is counted again while the run that sent it g
 });
 
 test('a call that was not accepted keeps its place', () => {
-	const { runs, entries } = sharedCall({}, 2);
+	const store = {};
+	const { runs, entries } = sharedCall(store, store);
 	expect(runs[0]!.reserve([entries[0]!], 1)).toBeUndefined();
 	entries[0]!.setSent({ state: 'sent' });
 	entries[0]!.setNotAccepted();
 	expect(entries[1]!.needsReservation).toBe(false);
 	runs[0]!.settle();
 	expect(runs[1]!.reserve([entries[1]!], 1)).toBeUndefined();
+});
+
+test('a call that one retry gives up after a refusal is sent by another retry, which counts it once', async () => {
+	const stores = [1, 2].map(() => ({ mediaGenerationLineage: 'of both' }));
+	const { runs, entries, stopStarting } = sharedCall(...stores);
+	const [first, second] = entries;
+	expect(runs[0]!.reserve([first!], 1)).toBeUndefined();
+	const planned: JournalEntry[] = [];
+	const givenUp = first!.createOnce(stopStarting, async () => {
+		await Promise.resolve();
+		first!.setSent({ state: 'sent' });
+		planned.push(...entries.filter(({ needsReservation }) => needsReservation));
+		expect(runs[1]!.reserve(planned, 1)).toBeUndefined();
+		first!.setNotAccepted();
+		throw new Failure('timedOut');
+	});
+	const sent = second!.createOnce(stopStarting, async () => second!.setSent({ state: 'sent' }));
+	await expect(givenUp).rejects.toThrow('timedOut');
+	await sent;
+	expect(runs[1]!.reserve(calls(1), 1)?.kind).toBe('overBudget');
 });

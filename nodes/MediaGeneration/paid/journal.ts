@@ -222,9 +222,10 @@ export class JournalEntry {
 		return isGeneration ? isFindable(value.request) : this.collectableTaskId !== undefined;
 	}
 
-	/** True if this run has to reserve a request for this call, because no other run that needs the same call has. */
+	/** True if this run has to reserve a request for this call, because no other run has reserved one or sends it. */
 	get needsReservation(): boolean {
-		return this.needsCreateCall && !sharedCalls().reservedBy.has(this.sharedKey);
+		const { inFlight, reservedBy } = sharedCalls();
+		return this.needsCreateCall && !reservedBy.has(this.sharedKey) && !inFlight.has(this.sharedKey);
 	}
 
 	/** The hint in the output panel if the result was requested earlier, so that collecting it is free. */
