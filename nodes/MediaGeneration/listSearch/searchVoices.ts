@@ -92,14 +92,9 @@ export function searchPatterns(filter: string): RegExp[] {
 /** True if all `patterns`, from `searchPatterns`, match the voice. */
 export function voiceMatches(voice: ServiceRecord, patterns: RegExp[]): boolean {
 	const language = traitOf(voice, 'language') ?? '';
-	const descriptions = [
-		...traitsOf(voice),
-		...useCasesOf(voice),
-		...languageNames(language),
-		language,
-	];
+	const descriptions = [traitsOf(voice), useCasesOf(voice), languageNames(language), language];
 	const nameAndId = normalizeWords([asText(voice.name), voiceIdOf(voice)].join(' '));
-	const searchableText = ` ${nameAndId} | ${normalizeWords(descriptions.join(' '))} `;
+	const searchableText = ` ${nameAndId} | ${normalizeWords(descriptions.flat().join(' '))} `;
 	return patterns.every((pattern) => pattern.test(searchableText));
 }
 
