@@ -23,14 +23,11 @@ export async function tokenError(
 	maxAgeMs: number,
 	signal: AbortSignal,
 ): Promise<unknown> {
-	const check = async (deadline: AbortSignal) => {
+	return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, signal, async (deadline) => {
 		const account = await api.readAccount(monotonicNow() - maxAgeMs, deadline);
 		if (account instanceof Failure) throw account;
 		parseResponseBody(account, api.credential.redact, readSuccessRecord);
-	};
-	return await withDeadline(TOKEN_CHECK_TIMEOUT_MS, signal, check).catch((error: unknown) =>
-		toWrongBaseUrl(toNoResponse(error)),
-	);
+	}).catch((error: unknown) => toWrongBaseUrl(toNoResponse(error)));
 }
 
 /**

@@ -107,8 +107,7 @@ export async function findInHistory(
 		const matched = matchHistory(request, requests, entries, accountKey);
 		const failedEntries = matched.filter((entry) => entry.hasFailed);
 		unmatchedEntries = failedEntries.length < matched.length ? [] : entries;
-		const furtherFiles = furtherFilesOf(matched, receivedFiles);
-		foundFiles = [...receivedFiles, ...furtherFiles].slice(0, MAX_FILES);
+		foundFiles = [...receivedFiles, ...furtherFilesOf(matched, receivedFiles)].slice(0, MAX_FILES);
 		const failedCount = Math.max(failedEntries.length, request.failedIds.length);
 		if (foundFiles.length + failedCount >= requestedCount) {
 			if (foundFiles.length > 0) return { done: true, value: foundFiles };
@@ -168,13 +167,12 @@ export async function findRenewedFile(
 	file: GeneratedFile,
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
-	const search = async (deadline: AbortSignal) => {
+	return await withDeadline(RENEWAL_MS, signal, async (deadline) => {
 		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
 		const ownEntries = entries.filter(matchesByIdentifier([request]));
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
-	};
-	return await withDeadline(RENEWAL_MS, signal, search).catch(() => file);
+	}).catch(() => file);
 }
 
 /**

@@ -23,8 +23,7 @@ export async function readNodeCredential(
 	context: ServiceContext,
 	itemIndex?: number,
 ): Promise<Credential> {
-	const fieldsPromise = context.getCredentials(CREDENTIAL_TYPE, itemIndex);
-	const fields = await fieldsPromise.catch((error: Error) => {
+	const fields = await context.getCredentials(CREDENTIAL_TYPE, itemIndex).catch((error: Error) => {
 		if (NOT_SELECTED.test(error.message)) throw notSelected('is empty: select one');
 		throw DELETED.test(error.message) ? notSelected('was deleted: select another') : error;
 	});

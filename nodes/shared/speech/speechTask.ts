@@ -147,27 +147,26 @@ export async function waitForTask(api: Api, wait: TaskWait): Promise<SpeechTask>
 	/** A shared read must begin after this time, from `monotonicNow`, to tell anything new. */
 	let freshAfter = monotonicNow();
 	let isAnnounced = false;
-	const taskPromise = pollUntil({
-		read,
-		signal,
-		pollMs:
-			(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
-			(1 + JITTER_WIDTH * (jitterOf(taskId) - 0.5)),
-		maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
-		readFirst: readFirst || isSpotCheck,
-		isChannelOpen: () => accountSocket.isOpen,
-		subscribe: (onEvent) =>
-			accountSocket.subscribeToTask(taskId, (event, percentage) => {
-				observations.noteProgress(percentage);
-				if (event === 'announced') {
-					isAnnounced = true;
-					freshAfter = monotonicNow();
-				}
-				onEvent(event);
-			}),
-	});
 	try {
-		const task = await taskPromise;
+		const task = await pollUntil({
+			read,
+			signal,
+			pollMs:
+				(isSpotCheck ? SPOT_CHECK_INTERVAL_MS : wait.pollIntervalMs) *
+				(1 + JITTER_WIDTH * (jitterOf(taskId) - 0.5)),
+			maxBackoffMs: isBackground ? BACKGROUND_MAX_BACKOFF_MS : undefined,
+			readFirst: readFirst || isSpotCheck,
+			isChannelOpen: () => accountSocket.isOpen,
+			subscribe: (onEvent) =>
+				accountSocket.subscribeToTask(taskId, (event, percentage) => {
+					observations.noteProgress(percentage);
+					if (event === 'announced') {
+						isAnnounced = true;
+						freshAfter = monotonicNow();
+					}
+					onEvent(event);
+				}),
+		});
 		runningTask?.end();
 		return task;
 	} catch (error) {

@@ -94,7 +94,7 @@ export async function collectTask(
 			if (!isHealthy) item.concurrency.onHealthy();
 			isHealthy = true;
 		};
-		const taskPromise = waitForTask(item.api, {
+		const task = await waitForTask(item.api, {
 			taskId,
 			readFirst,
 			signal,
@@ -107,8 +107,7 @@ export async function collectTask(
 			onUnfinished() {
 				if (!accountSocket.isOpen || monotonicNow() - startedAt >= HEALTHY_AFTER_MS) onHealthy();
 			},
-		});
-		const task = await taskPromise.catch((error: unknown) => {
+		}).catch((error: unknown) => {
 			if (!isExisting && isTaskGone(error)) orderOrId.entry.setGone(error);
 			throw error;
 		});
@@ -161,8 +160,7 @@ async function fetchFile(
 ): Promise<IBinaryData | undefined> {
 	if (url === undefined) return undefined;
 	const file = { url, kind: 'speech', id: taskId, ...fileOptions } as const;
-	const filePromise = download(context, credential, file, stopStarting);
-	return await filePromise.catch(throwWithFacts({ taskId }));
+	return await download(context, credential, file, stopStarting).catch(throwWithFacts({ taskId }));
 }
 
 /** Downloads the subtitles, if any. If that fails, a hint says why. */

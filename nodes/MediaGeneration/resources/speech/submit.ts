@@ -81,7 +81,7 @@ async function create(
 		sentAt: Date.now(),
 	});
 	// The failure of another item does not abort the call, because the answer tells which task was charged.
-	const taskIdPromise = withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
+	const taskId = await withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
 		return await api.createTask(operation, requestBody, {
 			stopStarting,
 			abortInFlight,
@@ -97,8 +97,7 @@ async function create(
 				report.showRefusal(failure);
 			},
 		});
-	});
-	const taskId = await taskIdPromise.catch((error: unknown) => {
+	}).catch((error: unknown) => {
 		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
 		if (error instanceof Failure && error.facts.mayBeCharged)
 			entry.write({ state: 'sent', firstFailure: describeFailedAttempt(error) });
