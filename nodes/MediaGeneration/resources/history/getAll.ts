@@ -52,8 +52,7 @@ export const getAllHistory: Operation = {
 			if (wantedFiles.length === 0) return output(json);
 			const entry = { record, files: wantedFiles };
 			const filesPromise = fetchEntryFiles(context, credential, entry, fileField, stopStarting);
-			const binary = await filesPromise.catch(throwWithFacts({ isFree: true }));
-			return output(json, binary);
+			return output(json, await filesPromise.catch(throwWithFacts({ isFree: true })));
 		}
 	},
 };

@@ -214,8 +214,7 @@ function prepare(item: ItemContext): BillableTask {
 	// position, a retry of a text that has changed could join parts that overlap.
 	const equalPartsBefore = countEqualBefore(parts);
 	const partKeys = parts.map((part, index) => `/${digestOf(part)}-${equalPartsBefore[index]!}`);
-	const callKeys = parts.length === 1 ? [''] : partKeys;
-	return { callKeys, run };
+	return { callKeys: parts.length === 1 ? [''] : partKeys, run };
 
 	async function run(entries: JournalEntry[]): Promise<INodeExecutionData[]> {
 		const orders = entries.map((entry, index): SpeechOrder => {

@@ -62,9 +62,8 @@ export function imageBodyPreparer(
 	const { context, index, parameters } = item;
 	const sources = sourcesIn(parameters.readRaw(name, byDefault) ?? '');
 	if (sources.length === 0) {
-		const text = 'is empty: it must say where the images are';
 		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';
-		throw invalidInput(displayName, text, remedy);
+		throw invalidInput(displayName, 'is empty: it must say where the images are', remedy);
 	}
 	const badImageFailure = (reason: string, fieldRemedy?: string) =>
 		new Failure('badImage', { field: displayName, reason, fieldRemedy });
