@@ -4,7 +4,7 @@ import { generationFields, generationTask } from '../../run/generationTask';
 import type { Operation } from '../../run/operation';
 import { imageBodyPreparer } from './images';
 
-const framesPrompt = promptField(
+const framesPromptField = promptField(
 	'e.g. Slow camera pan',
 	'How to get from one image to the next',
 	false,
@@ -23,11 +23,11 @@ export const framesToVideo: Operation = {
 		description: 'Generate a video that goes through your images, from the first to the last',
 		action: 'Generate video from image sequence',
 	},
-	fields: [imagesField, ...generationFields('video', framesPrompt)],
+	fields: [imagesField, ...generationFields('video', framesPromptField)],
 	prepare(item) {
 		return generationTask(item, {
 			generation: GENERATIONS.framesToVideo,
-			fields: { prompt: item.parameters.textOption(framesPrompt) },
+			fields: { prompt: item.parameters.textOption(framesPromptField) },
 			prepareBody: imageBodyPreparer(item, imagesField, 'frames'),
 		});
 	},
