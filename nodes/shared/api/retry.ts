@@ -17,7 +17,7 @@ import {
 	monotonicNow,
 	throwIfAborted,
 } from '../async/deadline';
-import { Failure, isFailure, isTransient, throwWithFacts, toNoResponse } from '../failure';
+import { Failure, isFailure, isTransient, toNoResponse, withDefaultFacts } from '../failure';
 import {
 	redirectOrigin,
 	sendRequest,
@@ -324,18 +324,15 @@ export class RetryingClient {
 			signal,
 			credential: this.credential,
 		});
-		const isSuccess = response.status >= 200 && response.status < 300;
-		const result = isSuccess
-			? readResponse(response, signal, onAccepted)
-			: this.throwFailureOf(response, signal);
-		return await result
-			.catch(throwWithFacts({ retryAfterMs: readRetryAfter(response.headers) }))
-			.finally(() => response.close());
-	}
-
-	/** Throws the Failure for a response whose status is not 2xx. */
-	private async throwFailureOf(response: HttpResponse, signal: AbortSignal): Promise<never> {
-		const failure = failureOfStatus(response.status, await readErrorBody(response, signal));
-		throw failure.withDefaults({ host: redirectOrigin(response.headers.location, response.url) });
+		const { status, headers, url } = response;
+		try {
+			if (status >= 200 && status < 300) return await readResponse(response, signal, onAccepted);
+			const failure = failureOfStatus(status, await readErrorBody(response, signal));
+			throw failure.withDefaults({ host: redirectOrigin(headers.location, url) });
+		} catch (error) {
+			throw withDefaultFacts(error, { retryAfterMs: readRetryAfter(headers) });
+		} finally {
+			response.close();
+		}
 	}
 }
