@@ -1,12 +1,7 @@
 import type { ServiceRecord, PaidSpeechOperation } from '../../../shared/contract';
 import { withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
-import {
-	ledgerOf,
-	newRequest,
-	promptStart,
-	searchEnd,
-} from '../../../shared/generation/requestLedger';
+import { ledgerOf, newRequest, promptStart } from '../../../shared/generation/requestLedger';
 import { creatorOf } from '../../../shared/n8n/requestCreator';
 import type { TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
@@ -98,7 +93,7 @@ async function create(
 			},
 		});
 	}).catch((error: unknown) => {
-		ledgerRequest.searchUntil = searchEnd(ledgerRequest, 0);
+		ledgerRequest.searchUntil = Date.now();
 		if (error instanceof Failure && error.facts.mayBeCharged)
 			entry.write({ state: 'sent', firstFailure: describeFailedAttempt(error) });
 		throw withDefaultFacts(error, { mediaKind: 'speech' });
