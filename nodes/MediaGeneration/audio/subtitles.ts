@@ -1,7 +1,6 @@
 import {
 	CUE_TIME_PATTERN,
 	normalizeLines,
-	SRT,
 	subtitleTypeOf,
 	type FileType,
 } from '../../shared/parsing/fileType';
@@ -17,8 +16,9 @@ const TIMING_LINE = new RegExp(
 export function joinSubtitles(
 	parts: Array<{ text: string; startMs: number }>,
 ): FileType & { text: string } {
-	const type = subtitleTypeOf(parts[0]!.text) ?? SRT;
-	const isVtt = type !== SRT;
+	// The download of the subtitles has refused any other file.
+	const type = subtitleTypeOf(parts[0]!.text)!;
+	const isVtt = type.extension === 'vtt';
 	/** Adds `ms` milliseconds to a time and formats it. Hours and decimals may be missing. It is below 24 hours. */
 	const shiftedTime = (
 		[hours, minutes, seconds, decimals = '']: Array<string | undefined>,

@@ -109,7 +109,7 @@ export const isImage = (bytes: Uint8Array): boolean =>
 /** Returns the part of a MIME type before the slash, such as `audio`. */
 export const topLevelType = (mimeType: string): string => mimeType.split('/')[0]!;
 
-export const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
+const SRT: FileType = { mimeType: 'application/x-subrip', extension: 'srt' };
 const VTT: FileType = { mimeType: 'text/vtt', extension: 'vtt' };
 
 /** The pattern of a time in subtitles. Groups: hours (optional), minutes, seconds, fraction (optional). */
