@@ -94,6 +94,7 @@ describe('a refusal in other words', () => {
 		[500, { error: 'overloaded' }],
 		[502, { error: 'overloaded' }],
 		[200, { code: 3000, message: 'The server is busy, please wait' }],
+		[200, { status: 'processing', error: 'The server is busy, please wait' }],
 	])('is none where the call may have been accepted: %d %j', async (status, body) => {
 		onCreate(answer(status, body), ALWAYS);
 		const json = await failedItem(speech('A', { timeout: 2 }));

@@ -255,10 +255,8 @@ export function parseResponseBody<T>(
 		throw new Failure('foreignServer', { transient: true, reason });
 	}
 	const { kind, facts } = failureOfReport(redact.value(raw));
-	const { meaning, reason = 'no reason given' } = facts;
-	// If the answer has an id, a task may exist, so the call must not be sent again as after `rateLimited`.
+	const { reason = 'no reason given' } = facts;
+	// If the answer has an id, a task may exist, so it is unknown whether the call was accepted.
 	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
-	throw mayHaveStarted
-		? new Failure('rejected', { meaning, reason })
-		: new Failure(kind, { ...facts, reason });
+	throw new Failure(mayHaveStarted ? 'unavailable' : kind, { ...facts, reason });
 }
