@@ -260,9 +260,5 @@ export function readPage(raw: unknown): Page | undefined {
 	const { voices, data, items, total, total_pages } = readSuccessRecord(raw) ?? {};
 	const list = [raw, voices, data, items].find((value) => Array.isArray(value));
 	if (!list) return undefined;
-	return {
-		items: list.filter(isRecord),
-		total: asNumber(total),
-		pageCount: asNumber(total_pages),
-	};
+	return { items: list.filter(isRecord), total: asNumber(total), pageCount: asNumber(total_pages) };
 }
