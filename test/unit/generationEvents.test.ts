@@ -114,6 +114,16 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 		lost(/ended early/),
 	],
 	[
+		'JSON that counts what is left of a quota',
+		'{"message":"Submitted: 3 of 10 videos of your daily limit"}',
+		lost(/no file/),
+	],
+	[
+		'an event of such words',
+		event('video_generation_status', '{"message":"Submitted: 3 of your daily limit"}'),
+		lost(/ended early/),
+	],
+	[
 		'a list of such',
 		'{"data":[{"status":"queued","message":"No credits left"}]}',
 		lost(/ended early/),

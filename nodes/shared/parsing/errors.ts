@@ -149,12 +149,7 @@ export const isThrottledAnswer = (answer: unknown): boolean =>
 	!SIGN_OF_START.test(JSON.stringify(answer));
 
 /** If an answer without a file has one of these meanings, usually no file will follow. */
-const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>([
-	'quota',
-	'credit',
-	'not_allowed',
-	'moderation',
-]);
+const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>(['credit', 'not_allowed', 'moderation']);
 /** Statuses that refuse for rate, load or quota if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
