@@ -20,6 +20,9 @@ interface Call {
 	index: number;
 	/** The id of its node, in an execution whose start node has run. */
 	nodeId: string;
+	workflowId: string;
+	/** When the start node has run, for how long, and its items. */
+	startRun: { startTime?: number; executionTime?: number; items?: INodeExecutionData[] };
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
@@ -34,8 +37,10 @@ function execution(executionId: string | null = '1', hasContext = true) {
 		run(call: Partial<Call> = {}): JournalEntry {
 			const round = ++runIndex;
 			const { text = 'Hello.', isTool = false, account = 'mine', accountKey = '' } = call;
-			const { mode = 'trigger', index = 0, nodeId: id } = call;
-			const runData = id === undefined ? {} : { Start: [{ startTime: 1, executionTime: 1 }] };
+			const { mode = 'trigger', index = 0, nodeId: id, workflowId = 'workflow' } = call;
+			const { startTime = 1, executionTime = 1, items: started = [] } = call.startRun ?? {};
+			const start = { startTime, executionTime, data: { main: [started, null] } };
+			const runData = id === undefined ? {} : { Start: [start] };
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
@@ -48,7 +53,7 @@ function execution(executionId: string | null = '1', hasContext = true) {
 					expression.replaceAll('{{ $runIndex }}', String(round)),
 				getInputData: () => items,
 				getMode: () => mode,
-				getWorkflow: () => ({ id: 'workflow' }),
+				getWorkflow: () => ({ id: workflowId }),
 				runExecutionData: { startData: { destinationNode: 'Later' }, resultData: { runData } },
 				getNode: () => ({ id, parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
@@ -188,7 +193,35 @@ test('retries of one execution find what the same node has paid for, not what an
 	const retry = { mode: 'retry', nodeId: 'one' } as const;
 	failing(execution('1'), '1', retry);
 	expect(foundBy(execution('2'), retry)).toBe('1');
-	expect(foundBy(execution('2'), { ...retry, nodeId: 'another' })).toBeUndefined();
+	const others: Array<Partial<Call>> = [
+		{ nodeId: 'another' },
+		{ workflowId: 'a copy' },
+		{ startRun: { startTime: 2 } },
+		{ startRun: { executionTime: 2 } },
+		{ startRun: { items: [{ json: { id: 2 } }] } },
+	];
+	for (const other of others)
+		expect(foundBy(execution('2'), { ...retry, ...other })).toBeUndefined();
+});
+
+test('two executions share no call, though they have begun alike', () => {
+	const keys = ['1', '2'].map((id) => execution(id).run({ nodeId: 'one' }).sharedKey);
+	expect(new Set(keys).size).toBe(2);
+});
+
+test('who executes a later node gets nothing of another node or workflow', () => {
+	const call = { mode: 'manual', nodeId: 'manual' } as const;
+	failing(execution('1'), '1', call);
+	expect(foundBy(execution('2'), call)).toBe('1');
+	expect(foundBy(execution('2'), { ...call, nodeId: 'another' })).toBeUndefined();
+	expect(foundBy(execution('2'), { ...call, workflowId: 'a copy' })).toBeUndefined();
+});
+
+test('of thousands of requests, the oldest are forgotten', () => {
+	const call = (n: number): Partial<Call> => ({ mode: 'manual', text: `One of many: ${n}` });
+	for (let n = 0; n <= 5000; n++) failing(execution('1'), `${n}`, call(n));
+	const found = [0, 1, 5000].map((n) => foundBy(execution('2'), call(n)));
+	expect(found).toEqual([undefined, '1', '5000']);
 });
 
 const INLINE = { files: [{ fileUrl: 'data:image/png;base64,AAAA' }] } as MediaRequest;
