@@ -22,12 +22,17 @@ const RANKS = {
 	poll: 2,
 };
 export type CallKind = keyof typeof RANKS;
-/** A request that waits for its turn. */
-interface Candidate {
-	kind: CallKind;
-	memory?: MemoryNeed;
+/** A request that waits for its turn, or was admitted. */
+interface Call {
+	readonly kind: CallKind;
+	/** When the caller first tried to send it, from `monotonicNow` like all times here. */
+	readonly waitingSince: number;
+	/** The memory for its body, if that is large. */
+	readonly memory?: MemoryNeed;
 	/** Whether a quota counted as used up when the request began to wait. */
-	wasQuotaExhausted: boolean;
+	readonly wasQuotaExhausted: boolean;
+	/** When it was admitted. The limits take this for the time when it was sent. */
+	admittedAt: number;
 }
 /** How often a request that waits only for memory looks for it, in ms. */
 const MEMORY_RECHECK_MS = 100;
@@ -63,13 +68,8 @@ const OTHER_CLIENTS_COOLDOWN_MS = 40_000;
  */
 export type Outcome = 'succeeded' | 'rejected' | 'throttled' | 'unavailable' | 'unknown';
 
-/** A request that may go out now, from `Throttle.admit`. */
+/** The handle of a request that may go out now, from `Throttle.admit`. */
 export interface AdmittedCall {
-	readonly isCreate: boolean;
-	/** When the call was admitted, from `monotonicNow`. The limits take this for the time when it was sent. */
-	readonly admittedAt: number;
-	/** When the caller first tried to send this call, from `monotonicNow`. */
-	readonly waitingSince: number;
 	/**
 	 * Call this exactly once: with `succeeded` as soon as the service has accepted the call, or else when the call has
 	 * ended. `failure` is needed if the outcome is `throttled` or `unavailable`. Gives back the memory of the body.
@@ -101,7 +101,7 @@ export interface RunningTask {
  * - The memory for its body is free. Until then, it holds up no other request of the account.
  *
  * Other requests don't wait for `createBreaker` and the concurrency limit. While a quota counts as used up, create calls
- * that are sent wait for nothing but memory (see `FailFast`).
+ * wait for nothing but memory (see `FailFast`).
  */
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
@@ -118,17 +118,12 @@ export class Throttle {
 	private readonly requestBreaker = new CircuitBreaker();
 	/** Stops create calls during an outage or overload. It starts half-open: the first create call is a probe. */
 	readonly createBreaker = new CircuitBreaker(false);
-	private readonly queue = new Queue<Candidate>(
-		(candidate) => {
-			const { kind, memory } = candidate;
-			const delayMs = this.delayMs(kind);
-			const waitsForMemory = delayMs <= 0 && memory && !this.failsFast(candidate);
-			return waitsForMemory && !memory.budget.isFree(memory) ? MEMORY_RECHECK_MS : delayMs;
-		},
-		(candidate) => this.onAdmit(candidate),
+	private readonly queue = new Queue<Call>(
+		(call) => this.delayMs(call),
+		(call) => this.onAdmit(call),
 		({ kind }) => RANKS[kind],
 	);
-	/** When the last request was admitted, from `monotonicNow` like all times in this class. */
+	/** When the last request was admitted. */
 	private lastAdmittedAt = 0;
 	/** The earliest time at which the next background read may be admitted. */
 	private nextBackgroundAt = 0;
@@ -150,13 +145,13 @@ export class Throttle {
 		memory?: MemoryNeed,
 	): Promise<AdmittedCall> {
 		const isCreate = kind === 'create';
-		const candidate = { kind, memory, wasQuotaExhausted: this.failFast.isQuotaExhausted };
+		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
+		const call: Call = { kind, waitingSince, memory, wasQuotaExhausted, admittedAt: 0 };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
-		const lane = memory ? 'memory' : kind;
-		const isAdmitted = await this.queue.enter(signal, candidate, lane);
-		const call = isAdmitted ? this.callOf(isCreate, waitingSince, memory) : undefined;
-		if (call && !this.failsFast(candidate)) return call;
-		call?.end('unknown');
+		const isAdmitted = await this.queue.enter(signal, call, memory ? 'memory' : kind);
+		if (isAdmitted && !this.failsFast(call))
+			return { end: (outcome, failure) => this.onEnd(call, outcome, failure) };
+		if (isAdmitted) this.onEnd(call, 'unknown');
 		const reason = abortReason(signal);
 		if (!isCreate) throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
@@ -168,48 +163,37 @@ export class Throttle {
 	 * True for a create call that was waiting when the quota turned out to be used up: it is not sent. One that comes
 	 * later is sent, because only its answer tells whether the quota was refilled.
 	 */
-	private failsFast({ kind, wasQuotaExhausted }: Candidate): boolean {
+	private failsFast({ kind, wasQuotaExhausted }: Call): boolean {
 		return kind === 'create' && this.failFast.isQuotaExhausted && !wasQuotaExhausted;
 	}
 
-	/** The ms until a request of this kind may go out; Infinity while it waits for an event (a call ends, say). */
-	private delayMs(kind: CallKind): number {
-		if (kind === 'create' && this.failFast.isQuotaExhausted) return 0;
-		const requestDelayMs = Math.max(
-			this.requestBreaker.delayMs,
-			this.lastAdmittedAt + this.interval.ms - monotonicNow(),
-		);
-		if (kind === 'background')
-			return Math.max(requestDelayMs, this.nextBackgroundAt - monotonicNow());
-		if (kind !== 'create') return requestDelayMs;
-		const limitDelayMs = this.limit.delayMs(this.inFlight + this.unansweredCreates);
-		return Math.max(requestDelayMs, this.createBreaker.delayMs, limitDelayMs);
+	/** The ms until a request may go out; Infinity while it waits for an event (a call ends, say). */
+	private delayMs(call: Call): number {
+		const { kind, memory } = call;
+		const { failFast, requestBreaker, interval, createBreaker, limit } = this;
+		const now = monotonicNow();
+		const delays = [requestBreaker.delayMs, this.lastAdmittedAt + interval.ms - now];
+		if (kind === 'background') delays.push(this.nextBackgroundAt - now);
+		if (kind === 'create')
+			delays.push(createBreaker.delayMs, limit.delayMs(this.inFlight + this.unansweredCreates));
+		const mayFailFast = kind === 'create' && failFast.isQuotaExhausted;
+		const delayMs = mayFailFast ? 0 : Math.max(...delays);
+		// A request that still waits for something else must not keep a place in the order of those that wait for memory.
+		const waitsForMemory = delayMs <= 0 && memory && !this.failsFast(call);
+		return waitsForMemory && !memory.budget.isFree(memory) ? MEMORY_RECHECK_MS : delayMs;
 	}
 
 	/** Records that a request is admitted now, and takes the memory for its body. */
-	private onAdmit({ kind, memory }: Candidate): void {
+	private onAdmit(call: Call): void {
+		const { kind, memory } = call;
 		memory?.budget.take(memory);
-		this.lastAdmittedAt = monotonicNow();
+		call.admittedAt = this.lastAdmittedAt = monotonicNow();
 		this.requestBreaker.onSent();
 		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
 		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
 		if (kind !== 'create') return;
 		this.unansweredCreates++;
 		this.createBreaker.onSent();
-	}
-
-	private callOf(isCreate: boolean, waitingSince: number, memory?: MemoryNeed): AdmittedCall {
-		const admittedAt = monotonicNow();
-		const call: AdmittedCall = {
-			isCreate,
-			admittedAt,
-			waitingSince,
-			end: (outcome, failure) => {
-				memory?.budget.giveBack(memory);
-				this.onEnd(call, outcome, failure);
-			},
-		};
-		return call;
 	}
 
 	/** Adds an accepted task or stream to those in flight, and returns its handle. */
@@ -233,13 +217,14 @@ export class Throttle {
 	}
 
 	/** Updates all limits after a request was accepted or has ended. */
-	private onEnd(call: AdmittedCall, outcome: Outcome, failure?: Failure): void {
-		const { isCreate, admittedAt, waitingSince } = call;
+	private onEnd(call: Call, outcome: Outcome, failure?: Failure): void {
+		const { kind, memory, admittedAt, waitingSince } = call;
 		const { requestBreaker, createBreaker, failFast } = this;
+		memory?.budget.giveBack(memory);
 		const hasAnswered = outcome === 'succeeded' || outcome === 'rejected';
 		if (outcome === 'throttled') this.onThrottled(call, failure!);
 		requestBreaker.onEnd(admittedAt, hasAnswered);
-		if (isCreate) {
+		if (kind === 'create') {
 			if (outcome === 'unavailable') createBreaker.onFailure(admittedAt, true);
 			createBreaker.onEnd(admittedAt, hasAnswered);
 			if (outcome === 'succeeded') failFast.onAccepted();
@@ -255,19 +240,20 @@ export class Throttle {
 	}
 
 	/** Limits the number in flight, or delays create calls or all requests, as the reason of a refusal says. */
-	private onThrottled({ isCreate, admittedAt }: AdmittedCall, { kind, facts }: Failure): void {
-		if (isCreate && mentionsConcurrency(facts.reason)) {
+	private onThrottled({ kind, admittedAt }: Call, failure: Failure): void {
+		const { reason, retryAfterMs } = failure.facts;
+		if (kind === 'create' && mentionsConcurrency(reason)) {
 			this.limit.onRefused(admittedAt, this.inFlight);
 			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
 			const isFirst = this.createBreaker.consecutiveFailures === 0;
 			const cooldownMs = isFirst ? FIRST_OTHER_CLIENTS_COOLDOWN_MS : OTHER_CLIENTS_COOLDOWN_MS;
 			if (isOnlyCall) this.createBreaker.onFailure(admittedAt, false, cooldownMs);
-		} else if (isCreate && kind !== 'rateLimited') {
+		} else if (kind === 'create' && failure.kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
-			this.createBreaker.onFailure(admittedAt, false, facts.retryAfterMs);
+			this.createBreaker.onFailure(admittedAt, false, retryAfterMs);
 		} else {
 			this.interval.onThrottled(admittedAt);
-			this.requestBreaker.onFailure(admittedAt, false, facts.retryAfterMs);
+			this.requestBreaker.onFailure(admittedAt, false, retryAfterMs);
 		}
 	}
 }
