@@ -229,6 +229,20 @@ describe('the same call, repeated while the first one is under way', () => {
 		expect(sim.chargedCalls).toBe(2);
 	});
 
+	test('is sent after all when the time of the first one is up, and is counted once', async () => {
+		const call = agentOfOneRun();
+		const within = (timeout: number) => image(TEXT_OF_MODEL, { maxPaidPerExecution: 1, timeout });
+		onCreate(answer(429, { error: 'Too many requests' }, { 'retry-after': '2' }));
+		const first = call(within(1), { text: 'A' });
+		await sim.waitFor(() => posts() === 1);
+		const [[late], [made]] = await Promise.all([first, call(within(60), { text: 'A' })]);
+		expect(late!.error).toContain('Too many requests');
+		expect(made).toMatchObject({ file_url: expect.any(String) });
+		const [refused] = await call(within(60), { text: 'B' });
+		expect(refused!.error).toContain('needs 2 paid requests (1 already sent)');
+		expect(sim.chargedCalls).toBe(1);
+	});
+
 	test('fails as the first one does', async () => {
 		onCreate({ delayMs: 500, ...answer(402, { error: 'Out of credit' }) });
 		const calls = [1, 2].map(async () => await mcp(hello(), { text: 'Hi.' }));

@@ -21,7 +21,8 @@ import { isFindable, type MediaRequest } from '../../shared/generation/requestLe
 
 /** What this process shares among the journals of all runs, by `sharedKey` of a call. */
 class SharedCalls {
-	readonly inFlight = new Map<string, Promise<unknown>>();
+	/** The calls in flight, each with the signal of the run that sends it. */
+	readonly inFlight = new Map<string, { call: Promise<unknown>; stopStarting: StopStarting }>();
 	/** The run that has reserved a request for a call that is not sent. */
 	readonly reservedBy = new Map<string, Journal>();
 }
@@ -257,11 +258,13 @@ export class JournalEntry {
 		const { value } = this;
 		if (value && !this.isOfThisService(value))
 			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
-		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
-			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
+		for (let other = inFlight.get(sharedKey); other; other = inFlight.get(sharedKey)) {
+			const { call, stopStarting: otherStop } = other;
+			const result = await Promise.race([call, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
-					if (!isFailure(error, 'canceled', 'timedOut')) throw error;
+					// A call that was still refused when its time was up fails with the refusal.
+					if (!otherStop.aborted && !isFailure(error, 'timedOut')) throw error;
 				});
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
@@ -269,7 +272,7 @@ export class JournalEntry {
 		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
 		if (failure) throw failure;
 		const call = create().finally(() => inFlight.delete(sharedKey));
-		inFlight.set(sharedKey, call);
+		inFlight.set(sharedKey, { call, stopStarting });
 		return await call;
 	}
 
