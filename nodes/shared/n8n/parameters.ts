@@ -40,11 +40,12 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** Returns the id in a resource locator. One with white space is refused: it is most likely a name. */
+	/** Returns the id in a resource locator. One with white space is most likely a name, and is refused unless it is listed. */
 	locator({ name, displayName }: FieldNames): string {
-		const value = this.readRaw(name, '');
-		const id = requireText(isRecord(value) ? value.value : value, displayName).trim();
-		if (!/\s/.test(id)) return id;
+		const raw = this.readRaw(name, '');
+		const { value, mode } = isRecord(raw) ? raw : { value: raw };
+		const id = requireText(value, displayName).trim();
+		if (mode === 'list' || !/\s/.test(id)) return id;
 		const remedy = "To search by name, switch to 'From list'";
 		throw invalidInput(displayName, 'must be an ID, not a name', remedy, shownValue(id));
 	}
