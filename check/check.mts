@@ -37,7 +37,8 @@ export async function check(
 		runs.push(...more);
 		const before = (operation: string) => onStep(`the node: ${operation}`);
 		const hasSocket = more[0]!.exchanges[0]!.status === 101;
-		const plan = { pay, voice, hasSocket, before, stop };
+		const hasHistory = runs.some((run) => run.operation === 'history' && isGood(run));
+		const plan = { pay, voice, hasSocket, hasHistory, before, stop };
 		if (!stop.aborted) for await (const run of runPaid(plan, credential)) runs.push(run);
 	}
 	const standIns = new StandIns(credential.apiToken);

@@ -53,14 +53,14 @@ const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for what is charged, in seconds. */
 const PAID_TIMEOUT_S = 600;
 /**
- * For how long a paid operation may be refused before the check ends it, in ms: long enough for a limit per minute to
+ * How often the check ends a paid operation of which nothing is in progress, in ms: long enough for a limit per minute to
  * pass. Without the check, the node would try until its Timeout.
  */
-const REFUSED_TIMEOUT_MS = 60_000;
+const STUCK_CHECK_MS = 60_000;
 const STOPPED = 'error: the check was stopped';
-const REFUSED = 'error: the service did not do it in time, so the check ended it';
+const STUCK = 'error: the service did not do it in time, so the check ended it';
 /** The lines of outcomes that the check writes itself, so that they identify nobody. */
-export const OWN_LINES = [STOPPED, REFUSED];
+export const OWN_LINES = [STOPPED, STUCK];
 
 const png = readFileSync(new URL('../simulator/media/image.png', import.meta.url));
 const picture = { data: png.toString('base64'), mimeType: 'image/png', fileName: 'image.png' };
@@ -97,7 +97,7 @@ export async function runOperation(
 	operation: string,
 	credential: Credential,
 	stop: AbortSignal,
-	{ voice = '', taskId = MISSING_TASK } = {},
+	{ voice = '', taskId = MISSING_TASK, hasHistory = true } = {},
 ): Promise<Run> {
 	const { contractRow, text = '' } = PAID[operation] ?? {};
 	const which = contractRow
@@ -105,24 +105,27 @@ export async function runOperation(
 		: (FREE[operation] ?? 'speech:wait');
 	const options = contractRow ? { timeout: PAID_TIMEOUT_S } : {};
 	const parameters = parametersFor(which, text, { taskId, voice, options });
+	const voiceId = { __rl: true, mode: 'list', value: voice };
 	const exchanges: Exchange[] = [];
 	const timeout = new AbortController();
-	const isAccepted = () =>
-		exchanges.some(({ method, status }) => method === 'POST' && status < 300);
-	const timer = setTimeout(
-		() => operation === 'collect' || isAccepted() || timeout.abort(),
-		operation in FREE ? FREE_TIMEOUT_MS : REFUSED_TIMEOUT_MS,
+	// After the stream of a generation, only the history may have its file.
+	const isCollectable = hasHistory || contractRow?.kind === 'speech';
+	const isInProgress = ({ method, status, ended }: Exchange) =>
+		status > 0 && status < 300 && (ended === undefined || (method === 'POST' && isCollectable));
+	const timer = setInterval(
+		() => operation === 'collect' || exchanges.some(isInProgress) || timeout.abort(),
+		contractRow ? STUCK_CHECK_MS : FREE_TIMEOUT_MS,
 	);
 	const run = async () =>
 		await runWorkflow({
-			workflow: workflow(node({ ...parameters, returnAll: false, limit: 20 })),
+			workflow: workflow(node({ ...parameters, voiceId, returnAll: false, limit: 20 })),
 			credentials: { mediaGenerationApi: { ...credential } },
 			input: [{ json: {}, binary: { data: picture } }],
 			signal: AbortSignal.any([timeout.signal, stop]),
 		});
 	const result = await record({ exchanges, cutsStreams: operation === 'dropped' }, run);
-	clearTimeout(timer);
-	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && REFUSED);
+	clearInterval(timer);
+	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && STUCK);
 	const lines = ended ? [ended] : linesOf(result);
 	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
 }
@@ -134,6 +137,8 @@ interface Plan {
 	voice?: string;
 	/** True if the service has a WebSocket. Without it, a trigger detects no speech. */
 	hasSocket: boolean;
+	/** True if the node can read the history. Without it, a file whose stream was cut is lost. */
+	hasHistory: boolean;
 	/** Is called with the name of each operation before it begins. */
 	before?: (operation: string) => void;
 	/** Cancels the operation in progress. No paid operation starts afterwards. */
@@ -142,11 +147,13 @@ interface Plan {
 
 /** Runs paid operations in the node, one after another, while a trigger listens, and yields what came of each. */
 export async function* runPaid(
-	{ pay, voice, hasSocket, before, stop }: Plan,
+	{ pay, voice, hasSocket, hasHistory, before, stop }: Plan,
 	credential: Credential,
 ): AsyncGenerator<Run> {
 	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
-	const operations = pay.filter((operation) => voice !== undefined || !isSpeech(operation));
+	const operations = pay.filter((operation) =>
+		isSpeech(operation) ? voice !== undefined : hasHistory || operation !== 'dropped',
+	);
 	const eventsOf = (paid: string[]) =>
 		shared.EVENTS.filter(({ value }) =>
 			value === 'completed'
@@ -174,10 +181,10 @@ export async function* runPaid(
 		for (const operation of operations) {
 			if (stop.aborted) break;
 			before?.(operation);
-			const done = await runOperation(operation, credential, stop, { voice });
+			const done = await runOperation(operation, credential, stop, { voice, hasHistory });
 			yield done;
-			// The service would refuse the other operations, too.
-			if (done.lines.includes(REFUSED)) break;
+			// The others would most likely end in the same way, and may be charged.
+			if (done.lines.includes(STUCK)) break;
 			if (isGood(done)) succeeded.push(operation);
 			if (isSpeech(operation) && done.taskId)
 				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });
@@ -186,7 +193,9 @@ export async function* runPaid(
 		if (!stop.aborted) before?.('trigger');
 		const missing = () => eventsOf(succeeded).filter(({ value }) => !detected.has(value));
 		const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
-		await eventually('all events', 30_000, isOver).catch(() => {});
+		// A message about speech comes no later than its file, unlike an entry in the history.
+		const patienceMs = missing().some(({ value }) => value === 'generated') ? 30_000 : 10_000;
+		await eventually('all events', patienceMs, isOver).catch(() => {});
 		const found = shared.EVENTS.filter(({ value }) => detected.has(value));
 		const lines = [
 			...missing().map(({ name }) => `error: it does not detect: ${name}`),

@@ -2,7 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import { FREE_OPERATIONS, isOfNode, PAID, runOperation, runPaid, type Run } from './operations.mts';
+import {
+	FREE_OPERATIONS,
+	isGood,
+	isOfNode,
+	PAID,
+	runOperation,
+	runPaid,
+	type Run,
+} from './operations.mts';
 import { shared } from './shared.mts';
 import { lineOf, OMITTED, StandIns, TIME, type Recording } from './recording.mts';
 import { ENDED_BY_NODE, type ReadExchange } from './wire.mts';
@@ -137,7 +145,8 @@ export async function replay(
 		const pay = names.filter((name) => Object.hasOwn(PAID, name));
 		const socket = recording.runs.find(({ operation }) => operation === 'socket');
 		const hasSocket = socket?.exchanges[0]?.status === 101;
-		const plan = { pay, voice: 'any', hasSocket, before, stop };
+		const hasHistory = runs.some((run) => run.operation === 'history' && isGood(run));
+		const plan = { pay, voice: 'any', hasSocket, hasHistory, before, stop };
 		for await (const run of runPaid(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (names.includes(run.operation)) now.push(run);
