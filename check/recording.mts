@@ -69,13 +69,13 @@ const WORDS_KEY = new RegExp(
  * node quotes itself.
  */
 const HARMLESS =
-	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token)$/;
+	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token)$/;
 /**
  * Matches what is judged as one in a sentence: a URL, quoted text of several words without its quotation marks, a
  * stand-in, a harmless number, an e-mail address, or a word.
  */
 const PART =
-	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus) [45]\d\d\b|\b\d{1,3} s(?:econds)?\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d\b|\b\d{1,3} s(?:econds)?\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches the path of a call that the contract documents. */

@@ -272,6 +272,9 @@ const ORDINARY_HEADERS =
 /** Matches headers whose values identify nobody. */
 const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/;
 
+/** What follows in a header may name a machine. */
+const firstWord = (value: string | string[]) => String(value).split(' ')[0]!;
+
 /** Judges what the server and its edge add to the answers. */
 export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.filter(isOfNode).flatMap((run) => run.exchanges);
@@ -282,7 +285,9 @@ export function edgeRow(runs: Run[]): Row {
 		first?.origin.startsWith('http:') && 'not encrypted',
 		...Object.entries(first?.headers ?? {})
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
-			.map(([name, value]) => (SHOWN_HEADERS.test(name) ? `${name}: ${String(value)}` : name)),
+			.map(([name, value = '']) =>
+				SHOWN_HEADERS.test(name) ? `${name}: ${firstWord(value)}` : name,
+			),
 		...new Set(redirects),
 	];
 	const inN8n =
@@ -388,7 +393,7 @@ function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
 			isUncut && differs('the stream could not be cut'),
 			isBad && differs(without, inN8n),
 		];
-		return row(part, !contractRow || (create && !isNotThere(create)), remarks, inN8n, ifBad);
+		return row(part, !create || !isNotThere(create), remarks, inN8n, ifBad);
 	});
 	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
 	const voices = runs.find(({ operation }) => operation === 'voices')!;
