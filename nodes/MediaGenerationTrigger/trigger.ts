@@ -16,7 +16,7 @@ import { eventsField, taskIdsField } from '../shared/n8n/triggerEvents';
 import type { Redactor } from '../shared/parsing/redaction';
 import { hasWebSocket } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
-import { Outbox } from './activation/outbox';
+import { Outbox, staticDataCopies } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import { downstreamCreationCheck } from './activation/downstream';
@@ -161,10 +161,10 @@ function watchesOf(activation: Activation) {
 	const { baseUrl } = api.credential;
 	accountOf(api.credential).retain(closing);
 	// A manual test starts with an empty outbox and saves nothing.
-	const staticData = isManual ? {} : context.getWorkflowStaticData('node');
+	const copies = isManual ? () => [] : staticDataCopies(context, closing);
 	const nodeKey = isManual ? '' : identityKey;
 	const outboxArgs = (subject: string) =>
-		[staticData, `${subject} of ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
+		[copies, `${subject} of ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
 	const watches = [];
 	if (settings.listensForTasks)
 		watches.push(new TaskWatch(activation, new Outbox(...outboxArgs('tasks'))));

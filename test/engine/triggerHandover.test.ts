@@ -1,5 +1,6 @@
 import type { IRun } from 'n8n-workflow';
 import { ALWAYS, answer, made, message, onRead } from './service';
+import { triggerNode } from '../service/triggerNode.mts';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil, passWhile } from './time';
 import { activate, activateListening, createTask, type TriggerSetting } from './triggerSetup';
@@ -158,4 +159,26 @@ it('what a trigger has taken over is saved when it is published', async () => {
 	await first.close();
 	const next = await activate(setting);
 	expect(JSON.stringify(next.saved())).toContain('heard');
+});
+
+it('what a trigger remembers is saved also with another trigger of the workflow, published later', async () => {
+	await start({ pace: 0 });
+	const [one, two] = ['One', 'Two'].map((name) => ({ ...triggerNode({}, name), name }));
+	const setting = { workflowId: 'two triggers' };
+	const first = await activate({ ...setting, nodeId: 'One', nodeName: 'One', beside: [two!] });
+	const saved = first.saved();
+	// n8n loads the workflow again for the trigger that has changed, and saves it whole.
+	const more = { nodeId: 'Two', nodeName: 'Two', beside: [one!], staticData: saved };
+	const second = await activate({ ...setting, ...more });
+	const taskId = await createTask('For both');
+	await Promise.all([first.has(1), second.has(1)]);
+	const latest = await createTask('Again for both');
+	await Promise.all([first.has(2), second.has(2)]);
+	for (const trigger of [first, second])
+		for (const name of ['node:One', 'node:Two'])
+			expect(JSON.stringify(trigger.saved()[name])).toContain(taskId);
+	expect(latest).not.toBe(taskId);
+	await first.close();
+	await createTask('For the second');
+	await second.has(3);
 });

@@ -56,6 +56,7 @@ export interface TriggerSetting {
 	/** The static data that an earlier activation left. */
 	staticData?: IDataObject;
 	nodeId?: string;
+	nodeName?: string;
 	/** Executions end by themselves at once, unless this is true. */
 	executionsLast?: boolean;
 	/** Other than the one that all triggers here share. */
@@ -91,8 +92,8 @@ afterEach(async () => {
 /** What n8n needs of a workflow to start its trigger. */
 function workflowOf(setting: TriggerSetting) {
 	const { parameters = {}, nodeId, workflowId = 'workflow-with-trigger', behind = [] } = setting;
-	const { tools, beside, activationMode } = setting;
-	const trigger = triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`);
+	const { tools, beside, activationMode, nodeName: name = 'Trigger' } = setting;
+	const trigger = { ...triggerNode(parameters, nodeId ?? `trigger-${Math.random()}`), name };
 	return {
 		workflowId,
 		tools,

@@ -37,7 +37,7 @@ class Setting {
 	) {}
 
 	private open(): HistoryOutbox {
-		return new Outbox(this.data, 'generated', this.key, true, this.now);
+		return new Outbox(() => [this.data], 'generated', this.key, true, this.now);
 	}
 
 	/** What a look tells, after these, newest first, have come on top. */

@@ -8,7 +8,7 @@ const ROOM = 'tasks https://media.example.com';
 /** What n8n has saved of a task under way, one that it was told of, and one that is over. */
 function saved() {
 	const data = {};
-	const store = new Outbox(data, ROOM, 'before', true);
+	const store = new Outbox(() => [data], ROOM, 'before', true);
 	for (const taskId of ['under way', 'told', 'over'])
 		store.itemsByKey.set(taskId, { state: 'tracking' });
 	store.setState('told', 'emitted');
@@ -31,48 +31,48 @@ it.each<[string, number, boolean, string, string[]]>([
 ])('a trigger that is back %s, after %d min, looks up what may have been missed', (...setting) => {
 	const [, minutes, emitsAgain, room, expected] = setting;
 	const now = Date.now() + minutes * MINUTE;
-	const store = new Outbox(saved(), room, `${setting.join()}`, emitsAgain, now);
+	const store = new Outbox(() => [saved()], room, `${setting.join()}`, emitsAgain, now);
 	expect(store.keysIn('tracking')).toEqual(expected);
 	expect(store.itemsByKey.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
 });
 
 it('an event that was forgotten meanwhile does not come back', () => {
-	const store = new Outbox({}, ROOM, 'forgotten', true);
+	const store = new Outbox(() => [{}], ROOM, 'forgotten', true);
 	store.setState('forgotten', 'done');
 	expect([...store.itemsByKey]).toEqual([]);
 });
 
 it('published again in the same n8n, a trigger leaves alone what n8n was told, which may wait for capacity', () => {
-	const before = new Outbox({}, ROOM, 'published again', true);
+	const before = new Outbox(() => [{}], ROOM, 'published again', true);
 	for (const taskId of ['under way', 'told']) before.itemsByKey.set(taskId, { state: 'tracking' });
 	before.setState('told', 'emitted');
 	before.handOver();
-	const after = new Outbox({}, ROOM, 'published again', true);
+	const after = new Outbox(() => [{}], ROOM, 'published again', true);
 	expect(after.keysIn('tracking')).toEqual(['under way']);
 	expect(after.keysIn('done')).toEqual(['told']);
 });
 
 it('what another process has saved since the trigger was closed here counts', () => {
 	const data = {};
-	const before = new Outbox(data, ROOM, 'moved', true);
+	const before = new Outbox(() => [data], ROOM, 'moved', true);
 	for (const taskId of ['here', 'there']) before.itemsByKey.set(taskId, { state: 'tracking' });
 	const clock = jest.spyOn(Date, 'now').mockReturnValue(1);
 	before.handOver();
 	clock.mockReturnValue(2);
 	before.setState('there', 'done');
 	before.save();
-	const after = new Outbox(data, ROOM, 'moved', true);
+	const after = new Outbox(() => [data], ROOM, 'moved', true);
 	expect(after.keysIn('tracking')).toEqual(['here']);
 	// What was saved before the trigger was closed here is older.
 	before.setState('here', 'done');
 	clock.mockReturnValue(3);
 	before.handOver();
-	expect(new Outbox(data, ROOM, 'moved', true).keysIn('tracking')).toEqual([]);
+	expect(new Outbox(() => [data], ROOM, 'moved', true).keysIn('tracking')).toEqual([]);
 	clock.mockRestore();
 });
 
 it('of a thousand tasks that are over, those that ended last are remembered', () => {
-	const store = new Outbox({}, ROOM, 'over', true);
+	const store = new Outbox(() => [{}], ROOM, 'over', true);
 	store.itemsByKey.set('long', { state: 'tracking' });
 	for (let n = 0; n < 1000; n++) {
 		store.itemsByKey.set(`task ${n}`, { state: 'tracking' });
@@ -86,7 +86,7 @@ it('of a thousand tasks that are over, those that ended last are remembered', ()
 
 it('of thousands of tasks little is kept, those under way longest', () => {
 	const data = {};
-	const store = new Outbox(data, ROOM, 'thousands', true);
+	const store = new Outbox(() => [data], ROOM, 'thousands', true);
 	for (let n = 0; n < 3000; n++) {
 		store.itemsByKey.set(`task ${n}`, { state: 'tracking' });
 		if (n > 100) store.setState(`task ${n}`, 'done');
@@ -99,11 +99,11 @@ it('of thousands of tasks little is kept, those under way longest', () => {
 it('what is handed over counts, also if the clock was set back since something was saved', () => {
 	const data = {};
 	const clock = jest.spyOn(Date, 'now').mockReturnValue(2);
-	const before = new Outbox(data, ROOM, 'set back', true);
+	const before = new Outbox(() => [data], ROOM, 'set back', true);
 	before.save();
 	clock.mockReturnValue(1);
 	before.itemsByKey.set('heard', { state: 'tracking' });
 	before.handOver();
-	expect(new Outbox(data, ROOM, 'set back', true).keysIn('tracking')).toEqual(['heard']);
+	expect(new Outbox(() => [data], ROOM, 'set back', true).keysIn('tracking')).toEqual(['heard']);
 	clock.mockRestore();
 });

@@ -1,5 +1,6 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, ITriggerFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
+import { staticDataOf } from '../../shared/n8n/internals';
 
 /** How long n8n is assumed to remember a deduplication key, in ms. It deletes the key with the execution. */
 const DEDUPLICATION_KEY_TTL_MS = 120_000;
@@ -25,6 +26,29 @@ interface SavedOutbox<Item, Cursor> {
 	events: Array<[name: string, item: Item]>;
 }
 
+/** The contexts of the active triggers, by workflow id. */
+class ActiveTriggers extends Map<string, ITriggerFunctions[]> {}
+
+/**
+ * Returns a function that returns the copies of a trigger's static data in this process, its own first. When n8n (2.41)
+ * activates one trigger of a workflow again, it loads a copy of the workflow for it, and it saves the static data of a
+ * workflow as a whole. So each trigger writes into all copies. Otherwise, n8n would save an old state of the others.
+ */
+export function staticDataCopies(
+	context: ITriggerFunctions,
+	closing: AbortSignal,
+): () => IDataObject[] {
+	const active = processContainer.get(ActiveTriggers);
+	const { id = '' } = context.getWorkflow();
+	const others = () => active.get(id)?.filter((other) => other !== context) ?? [];
+	active.set(id, [...others(), context]);
+	closing.addEventListener('abort', () => active.set(id, others()), { once: true });
+	return () => [
+		context.getWorkflowStaticData('node'),
+		...others().flatMap<IDataObject>((other) => staticDataOf(other, context.getNode()) ?? []),
+	];
+}
+
 /** The outboxes of closed triggers, for their next activations in this process, by namespace and node key. */
 class Handover extends Map<string, unknown> {}
 
@@ -48,15 +72,15 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	/**
 	 * Loads the events that were handed over or saved, whichever are newer.
 	 *
-	 * @param staticData n8n's static data of the node
-	 * @param namespace the key in `staticData` under which the events are saved
+	 * @param copies returns the copies of n8n's static data of the node, its own first
+	 * @param namespace the key in the static data under which the events are saved
 	 * @param nodeKey identifies the node in this process
 	 * @param replaysEmitted true if events in state 'emitted' may be emitted again, because n8n drops duplicates by
 	 *   their deduplication keys
 	 * @param now the current time, in ms since 1970
 	 */
 	constructor(
-		private readonly staticData: IDataObject,
+		private readonly copies: () => IDataObject[],
 		private readonly namespace: string,
 		private readonly nodeKey: string,
 		replaysEmitted: boolean,
@@ -64,7 +88,8 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	) {
 		const previous = processContainer.get(Handover).get(namespace + nodeKey) as
 			typeof this | undefined;
-		const text = (staticData[namespace] as string | undefined) ?? 'null';
+		const [staticData] = copies();
+		const text = (staticData?.[namespace] as string | undefined) ?? 'null';
 		const stored = JSON.parse(text) as SavedOutbox<Item, Cursor> | null;
 		const isStoredNewer = stored !== null && stored.savedAt > (previous?.savedAt ?? 0);
 		const saved = isStoredNewer ? stored : previous?.toSavedOutbox();
@@ -109,7 +134,8 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	}
 
 	save(): void {
-		this.staticData[this.namespace] = JSON.stringify(this.toSavedOutbox());
+		const text = JSON.stringify(this.toSavedOutbox());
+		for (const staticData of this.copies()) staticData[this.namespace] = text;
 	}
 
 	/**

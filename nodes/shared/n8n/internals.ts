@@ -1,5 +1,6 @@
 import type {
 	IContextObject,
+	IDataObject,
 	IExecuteFunctions,
 	INode,
 	ITaskData,
@@ -9,7 +10,10 @@ import type {
 /** The fields of n8n's contexts that no public method returns. n8n may rename them, so each may be missing. */
 interface ContextInternals {
 	/** The workflow with all its nodes, by name. */
-	workflow?: { nodes?: Record<string, INode> };
+	workflow?: {
+		nodes?: Record<string, INode>;
+		getStaticData?(type: 'node', node: INode): IDataObject;
+	};
 	/** Only an execution has it. */
 	runExecutionData?: {
 		parentExecution?: { workflowId?: string };
@@ -26,6 +30,10 @@ export const enabledNodes = (context: IExecuteFunctions | ITriggerFunctions): IN
 	Object.values((context as ContextInternals).workflow?.nodes ?? {}).filter(
 		({ disabled }) => !disabled,
 	);
+
+/** Returns the static data of a node in the copy of the workflow that `context` has; undefined if it is not known. */
+export const staticDataOf = (context: ITriggerFunctions, node: INode): IDataObject | undefined =>
+	(context as ContextInternals).workflow?.getStaticData?.('node', node);
 
 /** Returns the id of the workflow that called this one; undefined if none is known. */
 export const callerIdOf = (context: IExecuteFunctions): string | undefined =>
