@@ -40,6 +40,15 @@ describe('all records of a paged list', () => {
 		['the total is always 0', paged(250, { total: 0 }), 250, 3],
 		['the total never comes', paged(130, { total: 500 }), 130, 3],
 		['every page is the same', () => ({ data: records(100), total: 100_000 }), 100, 2],
+		[
+			'kinds are counted apart',
+			() => [
+				{ id: 1, type: 'video' },
+				{ id: 1, type: 'image' },
+			],
+			2,
+			1,
+		],
 		['a bare array is the whole list, whatever page is asked for', () => records(250), 250, 2],
 		['a bare array may be a page', (page) => (page === 1 ? records(100) : []), 100, 2],
 		['bare pages are larger than asked for', bare(950, 200), 950, 6],

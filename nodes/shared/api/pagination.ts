@@ -42,7 +42,9 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		const countBefore = records.size;
 		fullPageSize = Math.max(fullPageSize, items.length);
 		for (const item of items) {
-			const key = asText(item.id) ?? asText(item.voice_id) ?? JSON.stringify(item);
+			const id = asText(item.id) ?? asText(item.voice_id);
+			// A service may number videos and images separately.
+			const key = id === undefined ? JSON.stringify(item) : `${asText(item.type) ?? ''} ${id}`;
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
