@@ -51,7 +51,7 @@ function totalUnitsIn(box: Buffer, defaultUnits: number): number {
  * Parses an MP4 file, and returns its duration in ms. The result is 0, NaN or Infinity if the file does not tell its
  * duration. Throws a RangeError if a box ends too early.
  */
-export function* readM4aDuration(): ByteParser<number> {
+export function* readM4aDuration(): ByteParser {
 	let trackDuration = { timeScale: 0, ms: 0 };
 	let defaultSampleUnits = 0;
 	let fragmentSampleUnits: number | undefined;

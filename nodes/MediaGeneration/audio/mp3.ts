@@ -97,7 +97,7 @@ class FrameFinder {
 }
 
 /** Parses an MP3 file, and returns its duration in ms; 0 if no sound was found. */
-export function* readMp3Duration(): ByteParser<number> {
+export function* readMp3Duration(): ByteParser {
 	const frames = new FrameFinder();
 	let ms = 0;
 	let unknownBytes = 0;

@@ -12,5 +12,8 @@ export interface Sound {
 	headerFor(bytes: number, durationMs: number): Buffer;
 }
 
-/** Parses a file from its start: yields n to look at n bytes (fewer at the end), and -n to move on by n. */
-export type ByteParser<Result> = Generator<number, Result, Buffer>;
+/**
+ * Parses a file from its start, and returns its duration in ms. Yields n to look at n bytes (fewer at the end), and -n
+ * to move on by n.
+ */
+export type ByteParser = Generator<number, number, Buffer>;

@@ -4,7 +4,7 @@ import type { ByteParser } from './sound';
 import { readWavDuration } from './wav';
 
 /** Parses a WAV or M4A file, or any other as MP3, and returns its duration in ms. */
-function* readDuration(reader: { offset: number }): ByteParser<number> {
+function* readDuration(reader: { offset: number }): ByteParser {
 	const firstBytes = (yield 12).toString('latin1');
 	if (firstBytes.startsWith('RIFF')) return yield* readWavDuration(reader);
 	return yield* firstBytes.slice(4, 8) === 'ftyp' ? readM4aDuration() : readMp3Duration();

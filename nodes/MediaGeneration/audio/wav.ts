@@ -36,7 +36,7 @@ export function readWav(file: Buffer): Sound | undefined {
  * Parses a WAV file, and returns its duration in ms. The result is 0, NaN or Infinity if the file does not tell its
  * duration. `reader.offset` is the number of bytes that the parser has moved on so far.
  */
-export function* readWavDuration(reader: { offset: number }): ByteParser<number> {
+export function* readWavDuration(reader: { offset: number }): ByteParser {
 	yield -12;
 	let formatChunk: Buffer | undefined;
 	let sampleCount = 0;
