@@ -29,30 +29,16 @@ const textField = (name: string, example: string, description: string): INodePro
 	description,
 });
 
-/** The service's filters for voices (§4.4): the name of the query parameter, and the node's field. */
-const FILTERS: Record<string, INodeProperties> = {
-	age: choiceField('age', 'young', 'middle_aged', 'old'),
-	category: choiceField(
-		'category',
-		'cloned',
-		'generated',
-		'high_quality',
-		'premade',
-		'professional',
-	),
-	gender: choiceField('gender', 'female', 'male', 'neutral'),
-	language: textField('language', 'German', 'Only voices in this language (name or code)'),
-	search: textField(
-		'search',
-		'warm narrator',
-		'Only voices whose name or description contains this text',
-	),
-	sort: { ...choiceField('sort', 'name'), description: 'How to sort the voices' },
-	use_cases: {
-		...textField('use_cases', 'audiobook', 'Only voices for this use'),
-		name: 'useCases',
-	},
-};
+/** The service's filters for voices (§4.4). Apart from `useCases`, they are called as in the query. */
+const FILTERS: INodeProperties[] = [
+	choiceField('age', 'young', 'middle_aged', 'old'),
+	choiceField('category', 'cloned', 'generated', 'high_quality', 'premade', 'professional'),
+	choiceField('gender', 'female', 'male', 'neutral'),
+	textField('language', 'German', 'Only voices in this language (name or code)'),
+	textField('search', 'warm narrator', 'Only voices whose name or description contains this text'),
+	{ ...choiceField('sort', 'name'), description: 'How to sort the voices' },
+	{ ...textField('use_cases', 'audiobook', 'Only voices for this use'), name: 'useCases' },
+];
 
 /** Voice → Get Many (§4.4): lists voices that match the filters. */
 export const getAllVoices: Operation = {
@@ -62,13 +48,13 @@ export const getAllVoices: Operation = {
 		description: 'List the available voices',
 		action: 'Get many voices',
 	},
-	fields: [returnAllField, limitField, optionsField(...Object.values(FILTERS))],
+	fields: [returnAllField, limitField, optionsField(...FILTERS)],
 	prepare({ parameters, api, stopStarting, output, report }) {
 		const maxResults = parameters.limit();
 		const query: Record<string, string> = {};
-		for (const [queryName, { name }] of Object.entries(FILTERS)) {
+		for (const { name } of FILTERS) {
 			const value = asText(parameters.options[name]);
-			if (value !== undefined) query[queryName] = value;
+			if (value !== undefined) query[name === 'useCases' ? 'use_cases' : name] = value;
 		}
 
 		return async () => {
