@@ -1,7 +1,8 @@
 import type { MediaKind } from './contract';
 
 /**
- * What can go wrong. Each kind has its own message in `n8n/messages.ts`. The kinds that need an explanation:
+ * What can go wrong: each kind of Failure, with the value of the output field `error_kind` unless a fact decides it (see
+ * `errorKindOf`). Each kind has its own message in `n8n/messages.ts`. The kinds that need an explanation:
  *
  * - `crashed`: n8n crashed in an earlier attempt, and has lost what that attempt paid for.
  * - `overBudget`: the run would send more paid requests than the user allows.
@@ -17,34 +18,38 @@ import type { MediaKind } from './contract';
  * - `webSocketBlocked`: the WebSocket cannot be opened, although the service accepts the token.
  * - `selfTrigger`: a trigger's workflow would start itself again and again.
  */
-export type FailureKind =
-	| 'invalidInput'
-	| 'badImage'
-	| 'crashed'
-	| 'overBudget'
-	| 'unreachable'
-	| 'noResponse'
-	| 'foreignServer'
-	| 'redirected'
-	| 'tokenRefused'
-	| 'outOfCredit'
-	| 'rateLimited'
-	| 'invalidVoice'
-	| 'notFound'
-	| 'rejected'
-	| 'unavailable'
-	| 'taskFailed'
-	| 'generationFailed'
-	| 'indeterminate'
-	| 'tooLarge'
-	| 'noAudioUrl'
-	| 'downloadFailed'
-	| 'streamLost'
-	| 'webSocketUnsupported'
-	| 'webSocketBlocked'
-	| 'selfTrigger'
-	| 'timedOut'
-	| 'canceled';
+const ERROR_KINDS = {
+	invalidInput: 'input',
+	badImage: 'input',
+	crashed: 'indeterminate',
+	overBudget: 'input',
+	unreachable: 'unavailable',
+	noResponse: 'unavailable',
+	foreignServer: 'unavailable',
+	redirected: 'other',
+	tokenRefused: 'token',
+	outOfCredit: 'credit',
+	rateLimited: 'throttled',
+	invalidVoice: 'input',
+	notFound: 'other',
+	rejected: 'input',
+	unavailable: 'unavailable',
+	taskFailed: 'other',
+	generationFailed: 'other',
+	indeterminate: 'indeterminate',
+	tooLarge: 'other',
+	noAudioUrl: 'file',
+	downloadFailed: 'file',
+	streamLost: 'indeterminate',
+	webSocketUnsupported: 'other',
+	webSocketBlocked: 'other',
+	selfTrigger: 'other',
+	timedOut: 'timeout',
+	canceled: 'other',
+};
+
+/** A kind of Failure. */
+export type FailureKind = keyof typeof ERROR_KINDS;
 
 /**
  * What prevents a connection to a host:
@@ -187,28 +192,6 @@ export const throwWithFacts =
 		throw withDefaultFacts(error, facts);
 	};
 
-/** The value of `error_kind` for each kind, unless the `meaning` decides. The default is `other`. */
-const ERROR_KIND_BY_FAILURE: Partial<Record<FailureKind, string>> = {
-	invalidInput: 'input',
-	badImage: 'input',
-	overBudget: 'input',
-	rejected: 'input',
-	invalidVoice: 'input',
-	outOfCredit: 'credit',
-	unreachable: 'unavailable',
-	noResponse: 'unavailable',
-	unavailable: 'unavailable',
-	foreignServer: 'unavailable',
-	rateLimited: 'throttled',
-	tokenRefused: 'token',
-	streamLost: 'indeterminate',
-	crashed: 'indeterminate',
-	indeterminate: 'indeterminate',
-	timedOut: 'timeout',
-	noAudioUrl: 'file',
-	downloadFailed: 'file',
-};
-
 /** Returns the value of the output field `error_kind`. Saved workflows compare it, so its words must not change. */
 export function errorKindOf(error: unknown): string {
 	if (!(error instanceof Failure)) return 'other';
@@ -221,7 +204,7 @@ export function errorKindOf(error: unknown): string {
 	const hasUnknownCause = kind === 'unavailable' || facts.meaning === 'token';
 	const meaning = hasUnknownCause ? undefined : facts.meaning;
 	if (meaning === 'voice' || meaning === 'length') return 'input';
-	return meaning ?? ERROR_KIND_BY_FAILURE[kind] ?? 'other';
+	return meaning ?? ERROR_KINDS[kind];
 }
 
 /** True for a Failure after which the same request may succeed a moment later (docs/contract.md, “HTTP”). */
