@@ -1,27 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../failure';
 import { asText } from '../parsing/values';
-import { redactor, type Redactor } from '../parsing/redaction';
+import { redactor } from '../parsing/redaction';
 
 /** The name of the credential's type in n8n. Saved workflows contain it, so it must not change. */
 export const CREDENTIAL_TYPE = 'mediaGenerationApi';
 
 /** The credential, checked and normalized by `readCredential`. */
-export interface Credential {
-	/** The token, without “Bearer”. */
-	apiToken: string;
-	/** See `readAuthHeaders`. They are sent to the origin only. */
-	authHeaders: Record<string, string>;
-	/** The URL of the API, without a trailing slash and without `/v1`. */
-	baseUrl: string;
-	origin: string;
-	/** The URL of the WebSocket server (`{ws_url}` of §6.2), without a trailing slash and without `/ws`. */
-	webSocketUrl: string;
-	/** A digest of Base URL and `authHeaders`. It identifies the account without revealing the token. */
-	accountKey: string;
-	/** Removes the token from texts that are shown, stored or logged. */
-	redact: Redactor;
-}
+export type Credential = ReturnType<typeof readCredential>;
 
 /** What users paste in front of the token when they copy a whole header. */
 const BEARER_PREFIX = /^(?:authorization\s*:\s*)?bearer(?:\s+|$)/i;
@@ -77,7 +63,7 @@ const withoutSuffix = ({ origin, pathname }: URL, suffix: RegExp) =>
 	origin + pathname.replace(/\/+$/, '').replace(suffix, '').replace(/\/+$/, '');
 
 /** Checks and normalizes the credential. Throws a Failure of kind invalidInput that names the bad field. */
-export function readCredential(credential: Record<string, unknown>): Credential {
+export function readCredential(credential: Record<string, unknown>) {
 	const allowHttp = credential.allowHttp === true;
 	const parsedBaseUrl = readUrl('Base URL', credential.baseUrl, ['https:', 'http:'], allowHttp);
 	const rawWebSocketUrl = asText(credential.webSocketUrl) ?? parsedBaseUrl.origin;
@@ -90,12 +76,18 @@ export function readCredential(credential: Record<string, unknown>): Credential 
 	const authHeaders = readAuthHeaders(credential);
 	const accountIdentity = JSON.stringify([baseUrl, authHeaders]);
 	return {
+		/** The token, without “Bearer”. */
 		apiToken,
+		/** See `readAuthHeaders`. They are sent to the origin only. */
 		authHeaders,
+		/** The URL of the API, without a trailing slash and without `/v1`. */
 		baseUrl,
 		origin: parsedBaseUrl.origin,
+		/** The URL of the WebSocket server (`{ws_url}` of §6.2), without a trailing slash and without `/ws`. */
 		webSocketUrl,
+		/** A digest of Base URL and `authHeaders`. It identifies the account without revealing the token. */
 		accountKey: createHash('sha256').update(accountIdentity).digest('hex'),
+		/** Removes the token from texts that are shown, stored or logged. */
 		redact: redactor(apiToken),
 	};
 }
