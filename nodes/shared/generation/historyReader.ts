@@ -9,19 +9,6 @@ const SNAPSHOT_TTL_MS = 8_000;
 /** The maximum number of entries in a snapshot. */
 const MAX_SNAPSHOT_ENTRIES = 2000;
 
-/** The newest part of the history, as one read returned it. */
-interface HistorySnapshot {
-	/** The entries, oldest first, with times by our clock. */
-	entries: HistoryEntry[];
-	/**
-	 * The snapshot has all entries since this time, in ms since 1970 by our clock. It is -Infinity if the read has gone
-	 * back as far as it can: to the end of the history, or to MAX_SNAPSHOT_ENTRIES entries.
-	 */
-	since: number;
-	/** When the read started, from `monotonicNow`. */
-	readAt: number;
-}
-
 /**
  * Resolves with the entries of the history (§4.9) since a time, oldest first, but at most with the newest
  * MAX_SNAPSHOT_ENTRIES. There may be older entries among them. Throws a Failure if the history cannot be read, and the
@@ -36,24 +23,29 @@ export async function readHistorySince(
 	signal: AbortSignal,
 	minReadAt = monotonicNow() - SNAPSHOT_TTL_MS,
 ): Promise<HistoryEntry[]> {
+	const { coalescedReads } = api;
 	const read = async (sharedSignal: AbortSignal) => await readSnapshot(api, since, sharedSignal);
-	let snapshot: HistorySnapshot | undefined;
 	// The loop waits for a read in flight even if its result will be too old, because several reads at the same time
 	// would make a slow service slower.
-	do {
-		const startedAfter = snapshot?.readAt ?? -Infinity;
-		snapshot = await api.coalescedReads.share('history snapshot', startedAfter, signal, read);
-	} while (snapshot.readAt < minReadAt || snapshot.since > since);
-	return snapshot.entries;
+	for (let startedAfter = -Infinity; ;) {
+		const snapshot = await coalescedReads.share('history snapshot', startedAfter, signal, read);
+		const isTooOld = snapshot.readAt < minReadAt || snapshot.since > since;
+		if (!isTooOld) return snapshot.entries;
+		startedAfter = snapshot.readAt;
+	}
 }
 
-/** Reads a new snapshot. It goes back to `since`, but has at most the newest MAX_SNAPSHOT_ENTRIES entries. */
-async function readSnapshot(
-	api: Api,
-	since: number,
-	signal: AbortSignal,
-): Promise<HistorySnapshot> {
-	const coverage = { since: -Infinity, readAt: monotonicNow() };
+/** Reads the newest part of the history. It goes back to `since`, but has at most MAX_SNAPSHOT_ENTRIES entries. */
+async function readSnapshot(api: Api, since: number, signal: AbortSignal) {
+	const coverage = {
+		/**
+		 * The snapshot has all entries since this time, in ms since 1970 by our clock. It is -Infinity if the read has gone
+		 * back as far as it can: to the end of the history, or to MAX_SNAPSHOT_ENTRIES entries.
+		 */
+		since: -Infinity,
+		/** When the read started, from `monotonicNow`. */
+		readAt: monotonicNow(),
+	};
 	/** The service's clock minus ours, in ms. */
 	let clockOffsetMs = 0;
 	const items = await readAllPages({
