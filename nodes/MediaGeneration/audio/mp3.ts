@@ -3,15 +3,7 @@ import type { ByteParser, Sound } from './sound';
 /* Frames: ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3. Lower sampling rates: ISO/IEC 13818-3, 2.4.2.3. Tags: ID3v2.4, 3.1. */
 
 /** A frame, as its header of four bytes describes it. */
-interface Frame {
-	/** The size of the whole frame, in bytes. */
-	size: number;
-	durationMs: number;
-	/** The sampling rate and the channels, in words. */
-	format: string;
-	/** The size of the side information that follows the header, in bytes. */
-	sideInfoBytes: number;
-}
+type Frame = NonNullable<ReturnType<typeof frameAt>>;
 
 /** Bit rates in kbit/s, by their index in a frame header. MPEG-2.5 uses the same table as MPEG-2. */
 const MPEG1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
@@ -29,7 +21,7 @@ const LAYER_3 = 1;
 const MONO = 3;
 
 /** Reads the layer III frame at `offset`; undefined if there is none, or a “free” bit rate hides its size. */
-function frameAt(file: Buffer, offset: number): Frame | undefined {
+function frameAt(file: Buffer, offset: number) {
 	if (offset + 4 > file.length) return undefined;
 	const header = file.readUInt32BE(offset);
 	const hasSyncBits = header >>> 21 === 0x7ff;
@@ -44,9 +36,12 @@ function frameAt(file: Buffer, offset: number): Frame | undefined {
 	const samples = isMpeg1 ? 1152 : 576;
 	const isMono = ((header >> 6) & 3) === MONO;
 	return {
+		/** The size of the whole frame, in bytes. */
 		size: Math.floor((samples * kbps * 125) / sampleRate) + ((header >> 9) & 1),
 		durationMs: (samples * 1000) / sampleRate,
+		/** The sampling rate and the channels, in words. */
 		format: `MP3 (${sampleRate} Hz, ${isMono ? 'mono' : 'stereo'})`,
+		/** The size of the side information that follows the header, in bytes. */
 		sideInfoBytes: isMpeg1 ? (isMono ? 17 : 32) : isMono ? 9 : 17,
 	};
 }
