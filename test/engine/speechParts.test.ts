@@ -206,7 +206,6 @@ describe('what a failed part says of the other parts is what a retry charges', (
 		['a task, by a quota', failedTask('Daily quota exceeded'), 'reads', 1],
 		['a task, by load', failedTask('The server is overloaded'), 'reads', 1],
 		['a refusal for now', answer(400, { error: 'Broke, please try again later' }), 'posts', 2],
-		['a quota', answer(200, { id: 'x', error: 'Daily quota exceeded' }), 'posts', 2],
 	])('%s: only what is missing', async (_, action, calls, sentByRetry) => {
 		if (calls === 'reads') onRead(action, { times: 1, after: 1 });
 		else onCreate(action, { body: 'sentence 01', times: 1 });
