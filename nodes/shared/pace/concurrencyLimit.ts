@@ -7,9 +7,9 @@ const ROUNDS_PER_RISE = 16;
 /** After a refusal, the limit has risen by 1 after this many ms even without a success, by 4 after twice as many. */
 const RISE_MS = 150_000;
 /** A limit below 1 is a pause before the next call: this many ms, divided by the limit. */
-const PAUSE_MS = 20_000;
-/** The minimum of the limit, at which the pause is more than five minutes. */
-const MIN_LIMIT = 1 / 16;
+const PAUSE_MS = 5000;
+/** The minimum of the limit, at which the pause is 160 s. */
+const MIN_LIMIT = 1 / 32;
 
 /**
  * How many calls of an account may be in flight at once. There is no limit until a call is refused or fails because too
@@ -19,9 +19,9 @@ const MIN_LIMIT = 1 / 16;
  *   and soon far above it if other clients are done. It rises by the same amount in every process that shares the
  *   account, so the processes get similar shares (AIMD, Chiu and Jain 1989).
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
- *   If the call was the only one when it was accepted, other clients have probably taken all places. Then the limit
- *   falls to one half, and is halved each time the next call fails as well (a limit below 1 is from Swift, Kumar et al.
- *   2020).
+ * - If nothing else of ours was in flight, other clients have probably taken all places, or the service still counts a
+ *   task of ours that has just ended. Then the limit falls to one half, and is halved each time the next call meets the
+ *   same (a limit below 1 is from Swift, Kumar et al. 2020). So the pause is 10 s, then 20 s, 40 s and so on.
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -68,14 +68,19 @@ export class ConcurrencyLimit {
 	/** Call this when a call sent at `sentAt` was refused because too many are in flight, `inFlight` of them ours. */
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
-		if (sentAt > this.cutAt) this.cutTo(Math.max(Math.min(1, this.base), DECREASE * inFlight));
+		if (sentAt <= this.cutAt) return;
+		this.cutTo(inFlight > 0 ? Math.max(1, DECREASE * inFlight) : this.limitIfAlone);
 	}
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
-		const limitIfAlone = Math.max(MIN_LIMIT, Math.min(1, this.current) / 2);
-		this.cutTo(Math.min(this.current, inFlight || limitIfAlone));
+		this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone));
 		this.riseMs = Infinity;
+	}
+
+	/** What the limit is cut to if nothing else of ours was in flight. */
+	private get limitIfAlone(): number {
+		return Math.max(MIN_LIMIT, Math.min(1, this.base) / 2);
 	}
 
 	private cutTo(limit: number): void {

@@ -47,17 +47,6 @@ const BACKGROUND_FACTOR = 10;
  */
 const FIRST_SPOT_CHECK = 8;
 /**
- * The cooldown, in ms, after a create call was refused because too many are in flight, but none of them is ours. It is
- * short, because the service may count a task of ours for a moment after its end.
- */
-const FIRST_OTHER_CLIENTS_COOLDOWN_MS = 5000;
-/**
- * The cooldown, in ms, if the next create call is refused for the same reason: other clients of the account have taken
- * all places.
- */
-const OTHER_CLIENTS_COOLDOWN_MS = 40_000;
-
-/**
  * How a request ended.
  *
  * - `succeeded`: the service did what was asked.
@@ -244,10 +233,6 @@ export class Throttle {
 		const { reason, retryAfterMs } = failure.facts;
 		if (kind === 'create' && mentionsConcurrency(reason)) {
 			this.limit.onRefused(admittedAt, this.inFlight);
-			const isOnlyCall = this.inFlight + this.unansweredCreates === 1;
-			const isFirst = this.createBreaker.consecutiveFailures === 0;
-			const cooldownMs = isFirst ? FIRST_OTHER_CLIENTS_COOLDOWN_MS : OTHER_CLIENTS_COOLDOWN_MS;
-			if (isOnlyCall) this.createBreaker.onFailure(admittedAt, false, cooldownMs);
 		} else if (kind === 'create' && failure.kind !== 'rateLimited') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(admittedAt, false, retryAfterMs);
