@@ -53,7 +53,6 @@ export class AccountSocket {
 	private readonly highestPercentages = new Map<string, number>();
 	private readonly subscribers = new Map<string, Set<TaskSubscriber>>();
 	private readonly listeners = new Set<(taskId: string) => void>();
-	private readonly url: string;
 	/** How many users the socket has: items and triggers that have not released it yet. */
 	private userCount = 0;
 	private isRunning = false;
@@ -75,9 +74,7 @@ export class AccountSocket {
 		private readonly credential: Credential,
 		/** Is called with a URL, and rejects if n8n forbids a connection to it. */
 		private readonly checkEgress: ReturnType<typeof egressCheck>,
-	) {
-		this.url = `${credential.webSocketUrl}/ws`;
-	}
+	) {}
 
 	/** True while a connection is open, so that messages arrive. */
 	get isOpen(): boolean {
@@ -181,11 +178,11 @@ export class AccountSocket {
 
 	/** Opens a connection. Resolves with undefined or rejects if that fails. */
 	private async connect(): Promise<Connection | undefined> {
-		await this.checkEgress(this.url);
+		const { webSocketUrl, apiToken } = this.credential;
+		const url = `${webSocketUrl}/ws`;
+		await this.checkEgress(url);
 		// This URL contains the token, so it must not appear in any log or message.
-		const socket = new WebSocket(
-			`${this.url}?token=${encodeURIComponent(this.credential.apiToken)}`,
-		);
+		const socket = new WebSocket(`${url}?token=${encodeURIComponent(apiToken)}`);
 		const connection: Connection = { socket, openedAt: 0, lastMessageAt: 0 };
 		const openingUntil = monotonicNow() + OPENING_TIMEOUT_MS;
 		socket.binaryType = 'arraybuffer';
