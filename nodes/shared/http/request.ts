@@ -1,7 +1,6 @@
 import type {
 	IExecuteFunctions,
 	IHttpRequestMethods,
-	IHttpRequestOptions,
 	ILoadOptionsFunctions,
 	ITriggerFunctions,
 } from 'n8n-workflow';
@@ -132,22 +131,21 @@ async function sendOnce(
 	if (bearsToken) Object.assign(requestHeaders, authHeaders);
 	if (request.body) requestHeaders['Content-Type'] = 'application/json';
 	if (request.isFile) requestHeaders['Accept-Encoding'] = 'identity';
-	const options: IHttpRequestOptions = {
-		method: request.method,
-		url,
-		qs: request.query,
-		body: request.body,
-		headers: requestHeaders,
-		encoding: 'stream',
-		returnFullResponse: true,
-		ignoreHttpStatusErrors: true,
-		disableFollowRedirect: true,
-		sendCredentialsOnCrossOriginRedirect: false,
-		timeout: request.timeoutMs,
-		abortSignal: closing.signal,
-	};
 	const response: Promise<{ statusCode: number } & Pick<HttpResponse, 'headers' | 'body'>> =
-		context.helpers.httpRequest(options);
+		context.helpers.httpRequest({
+			method: request.method,
+			url,
+			qs: request.query,
+			body: request.body,
+			headers: requestHeaders,
+			encoding: 'stream',
+			returnFullResponse: true,
+			ignoreHttpStatusErrors: true,
+			disableFollowRedirect: true,
+			sendCredentialsOnCrossOriginRedirect: false,
+			timeout: request.timeoutMs,
+			abortSignal: closing.signal,
+		});
 	const { statusCode, headers, body } = await response.catch((error: unknown) => {
 		closing.abort(SILENT_ABORT);
 		throw request.signal.aborted ? abortReason(request.signal) : failureOfConnection(error, url);
