@@ -231,6 +231,23 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 			'{"code":1001,"msg":"任务已提交，排队中"}',
 		],
 	],
+	// What services answer to a call that they have accepted, whose id is not always found.
+	[
+		'created with a 200',
+		'foreignServer',
+		[
+			'{"request_id":"r","status":"IN_QUEUE","queue_position":0}',
+			'{"code":100,"data":{"video_id":"v"},"message":null}',
+			'{"code":10000,"data":{"aigc_id":"1"},"message":"Success","status":10000}',
+			'{"code":22,"description":"排队中，前面还有1个任务","result":"14"}',
+			'{"ErrCode":0,"ErrMsg":"success","Resp":{"video_id":1}}',
+			'{"error":{"code":0,"message":"success"},"job":"j"}',
+			'{"status":200,"message":"Task queued: high demand","data":"t1"}',
+			'{"success":1,"message":"Server busy, your job waits"}',
+			'{"error":false,"message":"Too many requests before yours"}',
+			'{"errors":[],"warnings":["High demand"]}',
+		],
+	],
 	['created with a 200', undefined, ['{"id":7,"error_code":"NONE"}', '{"id":7,"errCode":201}']],
 	['created with a 200', undefined, ['{"id":7,"error_code":"NO_ERROR","status":"queued"}']],
 	['Retry-After', 2000, ['2', 2 as never]],
