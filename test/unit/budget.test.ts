@@ -75,16 +75,20 @@ test('a call that another run has reserved and given up is taken over, and count
 	expect(runs[0]!.reserve([owner!], 1)).toBeUndefined();
 	expect(sharer!.needsReservation).toBe(false);
 	expect(runs[1]!.reserve([], 1)).toBeUndefined();
-	const givenUp = Promise.reject(new Failure('timedOut'));
-	const ended = owner!.createOnce(stopStarting, async () => await givenUp).catch(() => {});
+	const giveUp = async () => {
+		await Promise.resolve();
+		throw new Failure('timedOut');
+	};
+	const ended = owner!.createOnce(stopStarting, giveUp).catch(() => {});
 	const sent = jest.fn();
 	await sharer!.createOnce(stopStarting, async () => {
 		expect(late!.needsReservation).toBe(false);
+		runs[0]!.settle();
 		sharer!.setSent({ state: 'sent' });
 		sent();
 	});
 	await ended;
-	for (const journal of runs.slice(0, 2)) journal.settle();
+	runs[1]!.settle();
 	expect(sent).toHaveBeenCalledTimes(1);
 	expect(runs[2]!.reserve(calls(1), 1)?.kind).toBe('overBudget');
 	expect(runs[2]!.reserve(calls(1), 2)).toBeUndefined();
@@ -110,7 +114,19 @@ test('a call that was not accepted keeps its place', () => {
 	entries[0]!.setNotAccepted();
 	expect(entries[1]!.needsReservation).toBe(false);
 	runs[0]!.settle();
+	expect(entries[1]!.needsReservation).toBe(true);
 	expect(runs[1]!.reserve([entries[1]!], 1)).toBeUndefined();
+});
+
+test('a call that another run has given up is refused if a third one has got the last request', async () => {
+	const store = {};
+	const { runs, entries, stopStarting } = sharedCall(store, store, store);
+	expect(runs[0]!.reserve([entries[0]!], 1)).toBeUndefined();
+	expect(runs[1]!.reserve([], 1)).toBeUndefined();
+	runs[0]!.settle();
+	expect(runs[2]!.reserve(calls(1), 1)).toBeUndefined();
+	const sent = entries[1]!.createOnce(stopStarting, async () => {});
+	await expect(sent).rejects.toMatchObject({ kind: 'overBudget' });
 });
 
 test('a call that one retry gives up after a refusal is sent by another retry, which counts it once', async () => {

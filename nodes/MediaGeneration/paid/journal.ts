@@ -125,11 +125,9 @@ export class Journal {
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
-	/** Reserves a request for a call unless this run has. If another run has, which gave the call up, takes it over. */
+	/** Reserves a request for a call in place of the run that has reserved one: this run, or one that gave it up. */
 	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
-		const owner = sharedCalls().reservedBy.get(call.sharedKey);
-		if (owner === this) return undefined;
-		owner?.unreserve(call.sharedKey);
+		sharedCalls().reservedBy.get(call.sharedKey)?.unreserve(call.sharedKey);
 		return this.reserve([call], this.limit);
 	}
 
