@@ -113,7 +113,8 @@ export async function runOperation(
 	const isInProgress = ({ method, status, ended }: Exchange) =>
 		status > 0 && status < 300 && (ended === undefined || (method === 'POST' && isCollectable));
 	const timer = setInterval(
-		() => operation === 'collect' || exchanges.some(isInProgress) || timeout.abort(),
+		() =>
+			operation === 'collect' || (contractRow && exchanges.some(isInProgress)) || timeout.abort(),
 		contractRow ? STUCK_CHECK_MS : FREE_TIMEOUT_MS,
 	);
 	const run = async () =>

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
 import { FREE, PAID } from '../../check/operations.mts';
 import { toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { verdictOf } from '../../check/report.mts';
-import { maybeCharged, voiceIn } from '../../check/rows.mts';
-import { readExchange, type Exchange } from '../../check/wire.mts';
+import { maybeCharged } from '../../check/rows.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { canary, findToken } from '../faults/canary.mts';
@@ -44,20 +43,6 @@ test('each operation that is charged can be tried with --pay, and docs/check.md 
 	const [list = ''] = /(?:^- `.*\n)+/m.exec(page) ?? [];
 	expect(Object.keys(PAID).filter((name) => !list.includes(`\`${name}\``))).toEqual([]);
 });
-
-/** Checks a service. */
-async function ask(handle: Handler, upgrade?: Upgrade, ...pay: string[]) {
-	const service = await FakeService.start(handle, upgrade);
-	const baseUrl = `${service.url}/tenant/acme`;
-	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const checked = await check({ baseUrl, apiToken: TOKEN, webSocketUrl }, pay, () => {});
-	await service.stop();
-	const text = checked.rows.map((row) => Object.values(row).join(' | ')).join('\n');
-	const kept = toJson(checked.recording, TOKEN);
-	expect(findToken(TOKEN, { kept, text })).toBeUndefined();
-	expect(SECRET.exec(kept + text)).toBeNull();
-	return { ...checked, text };
-}
 
 /** Answers with JSON, by the end of the path. */
 const answering =
@@ -94,94 +79,97 @@ function dialect(): Handler {
 		const [status, body, headers] = !authorization?.endsWith(TOKEN)
 			? [403, { code: 'AUTH', hint: `Anna Bell sent ${authorization}` }]
 			: (answers[`${method} ${path}`]?.(url!) ?? [404, '<html><h1>Sorry, Anna Bell</h1></html>']);
-		const edge = { via: '1.1 edge.acme.example', 'x-user': 'anna', 'content-encoding': 'gzip' };
+		const edge = {
+			server: 'Edge/7 (edge.acme.example)',
+			via: '1.1 edge.acme.example',
+			'x-user': 'anna',
+			'content-encoding': 'gzip',
+		};
 		response.writeHead(status, { ...edge, ...headers });
 		response.end(gzipSync(typeof body === 'string' ? body : JSON.stringify(body)));
 	};
 }
 
-/** Opens each WebSocket, and does this with it. */
-const opening =
-	(act: (opened: WebSocket) => void): Upgrade =>
-	(...handshake) =>
-		new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, act);
+/** Opens each WebSocket, and closes it after a message. */
+const closing: Upgrade = (...handshake) =>
+	new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) =>
+		opened.send('Anna Bell', () => opened.close(4001, 'no plan, Anna Bell')),
+	);
 
-type Row = [service: string, handle: Handler, ...said: RegExp[]];
+type Row = [service: string, handle: Handler, said: RegExp[], pay?: string[], upgrade?: Upgrade];
 
-describe('a stranger checks', () => {
-	test.concurrent.each<Row>([
+test.concurrent.each<Row>([
+	[
+		'a dead port',
+		(request) => request.socket.resetAndDestroy(),
+		[/^[^\n]*Account \| not there \| no answer: ECONNRESET after .* \| .* Base URL .* \| fails$/m],
+	],
+	[
+		'with a wrong token, which the service repeats',
+		({ headers: { authorization } }, response) =>
+			response
+				.writeHead(401)
+				// The row shows 500 characters, which end within the token.
+				.end(`{"error":"no: ${authorization} ${btoa(TOKEN)}${` ${TOKEN}`.repeat(40)}"}`),
+		[/Account \| .* HTTP 401 with JSON: no: [\w-]+(?: \*{5})+ \| .*API Token \| fails$/m],
+	],
+	[
+		'one that has only speech',
+		answering({ '/voices': [{ id: 7 }] }),
 		[
-			'a dead port',
-			(request) => request.socket.resetAndDestroy(),
-			/^[^\n]*Account \| not there \| no answer: ECONNRESET after .* \| .* Base URL .* \| fails$/,
-		],
-		[
-			'with a wrong token, which the service repeats',
-			({ headers: { authorization } }, response) =>
-				response
-					.writeHead(401)
-					// The row shows 500 characters, which end within the token.
-					.end(`{"error":"no: ${authorization} ${btoa(TOKEN)}${` ${TOKEN}`.repeat(40)}"}`),
-			/Account \| .* HTTP 401 with JSON: no: [\w-]+(?: \*{5})+ \| .*API Token \| fails$/,
-		],
-		[
-			'one that has only speech',
-			answering({ '/voices': [{ id: 7 }] }),
 			/The token \| there \| a wrong token: HTTP 401/,
 			/Voices \| different \| .*; the ID is called `id` \| lists the voices/,
 			/History \| not there \| .* \| a video or image whose stream breaks is lost/,
 			/not there \| HTTP 401 with no JSON \| the node polls every 5 s; .* 'Task IDs' \| limits/,
 		],
+	],
+	[
+		'one that hangs but for its history, which is empty',
+		({ url }, response) => {
+			if (url!.includes('/histories')) response.writeHead(204).end();
+			else if (url!.includes('/voices')) response.writeHead(200).write('[');
+		},
 		[
-			'one that hangs but for its history, which is empty',
-			({ url }, response) => url!.includes('/histories') && void response.writeHead(204).end(),
 			/Account \| not there \| no answer: ended by the node after \d+\.\d s \| nothing is known/,
-			/Voices \| not there \| no answer: .* By ID \(the service did not/,
+			/Voices \| different \| HTTP 200, then ended by the node \| .* By ID \(the service did not/,
 			/History \| there \| entries: 0 \| nothing to read yet/,
 		],
-	])('%s', async (_, handle, ...said) => {
-		const began = performance.now();
-		const { text, recording } = await ask(handle);
-		expect(performance.now() - began).toBeLessThan(60_000);
-		for (const each of said) expect(text).toMatch(each);
-		expect(await replay(recording)).toEqual([]);
-	});
-
-	test.concurrent('a service in a dialect that nobody knows', async () => {
-		const closing = opening((opened) => opened.close(4001, 'no plan, Anna Bell'));
-		const { rows, text, recording, charged } = await ask(dialect(), closing, 'speech');
-		expect(charged).toEqual(['speech 7700000000000000123']);
-		for (const said of [
-			/via; x-user; content-encoding: gzip; redirects \(307\) .*follows redirects/,
+	],
+	[
+		'one in a dialect that nobody knows',
+		dialect(),
+		[
+			/server: Edge\/7; via; x-user; content-encoding: gzip; redirects \(307\) .*follows redirects/,
 			/The token \| different \| a wrong token: HTTP 403 with JSON: AUTH/,
 			/Voices \| different \| fields: results.voice_id, .*entered By ID/,
 			/History \| different \| .*; not where the node looks \| .* is lost/,
 			/a task that does not exist: HTTP 404 with a web page/,
-			/closed by the service \(4001 no plan, word-\d+ word-\d+\) after/,
+			/messages: [1-9].*closed by the service \(4001 no plan, word-\d+ word-\d+\) after/,
 			/status: COMPLETED; URL after .*called `id`; .*called `result.href`/,
 			/file: audio\/mpeg, 100 bytes/,
-		])
-			expect(text).toMatch(said);
-		expect(verdictOf(rows)).toMatch(
-			/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /,
-		);
-		expect(await replay(recording)).toEqual([]);
-	});
-});
-
-test.concurrent('of a speech that fails, the messages are shown, and replayed', async () => {
-	let send = () => {};
-	const open = opening((opened) => {
-		const payload = { task_id: '4711', process_percentage: 100 };
-		send = () => opened.send(JSON.stringify({ type: 'labs_status_updated', payload }));
-	});
-	const answers = { '/4711': { status: 'error' }, '/voices': [{ id: 7 }], '/me': {} };
-	const handle: Handler = (request, response) => {
-		const isCreate = request.method === 'POST' && setTimeout(() => send(), 500);
-		return answering(isCreate ? { '/task': { task_id: 4711 } } : answers)(request, response);
-	};
-	const { text, recording } = await ask(handle, open, 'speech');
-	expect(text).toMatch(/status: error; .*first after \S+ s, 100 %; .*\nWhat is charged/);
+			/^It works with limits: §4.4 Voices: .*By ID.*; §6.2 WebSocket: /m,
+			/^Charged: speech 7700000000000000123$/m,
+		],
+		['speech'],
+		closing,
+	],
+])('a stranger checks %s', async (_, handle, said, pay = [], upgrade?: Upgrade) => {
+	const service = await FakeService.start(handle, upgrade);
+	const baseUrl = `${service.url}/tenant/acme`;
+	const webSocketUrl = baseUrl.replace('http', 'ws');
+	const began = performance.now();
+	const credential = { baseUrl, apiToken: TOKEN, webSocketUrl };
+	const { rows, recording, charged } = await check(credential, pay, () => {});
+	if (pay.length === 0) expect(performance.now() - began).toBeLessThan(60_000);
+	await service.stop();
+	const text = [
+		...rows.map((row) => Object.values(row).join(' | ')),
+		...[verdictOf(rows), `Charged: ${charged.join(', ')}`],
+	].join('\n');
+	const kept = toJson(recording, TOKEN);
+	expect(findToken(TOKEN, { kept, text })).toBeUndefined();
+	expect(SECRET.exec(kept + text.replace(/^Charged.*/m, ''))).toBeNull();
+	for (const each of said) expect(text).toMatch(each);
 	expect(await replay(recording)).toEqual([]);
 });
 
@@ -231,12 +219,4 @@ test('what may have been charged is told by the status', () => {
 		return maybeCharged([{ operation: 'image', lines: [], exchanges }])[0] === 'image';
 	};
 	expect([200, 303, 502, 307, 402].filter(isCharged)).toEqual([200, 303, 502]);
-});
-
-test('the voice that speaks is one of the list', () => {
-	const list = exchangeOf('GET', '/v1/labs/voices', '{"list":[{"voice-id":"anna"}]}');
-	const refused = exchangeOf('GET', '/v1/labs/voices', '{"id":"e-1"}', { status: 429 });
-	const account = exchangeOf('GET', '/v1/video/me', '{"id":"me"}');
-	const of = (...answers: Exchange[]) => voiceIn({ exchanges: answers.map(readExchange) });
-	expect([of(refused, account, list), of(refused, account)]).toEqual(['anna', undefined]);
 });
