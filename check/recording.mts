@@ -69,7 +69,7 @@ const WORDS_KEY = new RegExp(
  * node quotes itself.
  */
 const HARMLESS =
-	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token)$/;
+	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token|Task IDs?)$/;
 /**
  * Matches what is judged as one in a sentence: a URL, quoted text of several words without its quotation marks, a
  * stand-in, a harmless number, an e-mail address, or a word.
@@ -78,6 +78,8 @@ const PART =
 	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d\b|\b\d{1,3} s(?:econds)?\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
+/** Matches keys of error codes, which the node reads, such as 40400. They have at most five digits. */
+const CODE_KEY = /^(?:err(?:or)?_?)?code$/i;
 /** Matches the path of a call that the contract documents. */
 const CONTRACT_CALL = new RegExp(
 	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)/?(?=$|\\?)`,
@@ -110,6 +112,15 @@ function isHarmless(part: string): boolean {
 		const ends = [/$/, /(?<=\w{3})[sd]$/, /(?<=\w{3})(?:e[sd]|ly|ing)$/];
 		return ends.some((end) => WORDS.has(plain.replace(end, '')));
 	});
+}
+
+/** Returns what the node understands of a clause without spaces, as in Chinese: the shortest part with a meaning. */
+function meaningIn(clause: string): string {
+	const isUnderstood = (text: string) => shared.meaningOf(text) !== undefined;
+	if (/\p{Script=Latin}/u.test(clause) || !isUnderstood(clause)) return '';
+	while (isUnderstood(clause.slice(1))) clause = clause.slice(1);
+	while (isUnderstood(clause.slice(0, -1))) clause = clause.slice(0, -1);
+	return clause;
 }
 
 /** True if each word of a key is harmless. A key may be the name or ID of somebody. */
@@ -160,7 +171,7 @@ export class StandIns {
 
 	#number(text: string, key = ''): string {
 		const isKept = isTime(Number(text)) && TIME_KEY.test(key);
-		return isKept || text.replace(/\D/g, '').length <= 3
+		return isKept || text.replace(/\D/g, '').length <= (CODE_KEY.test(key) ? 5 : 3)
 			? text
 			: this.#standIn('number', text, (count) => String(100_000 + count));
 	}
@@ -196,7 +207,7 @@ export class StandIns {
 		// Elsewhere, too few words stay for a token.
 		this.redact.text(text).replace(PART, (part) => {
 			if (/^https?:/.test(part)) return this.#url(part);
-			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase());
+			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase()) + meaningIn(part);
 		});
 
 	/** Replaces what may identify somebody in a string. Its key tells whether it is an ID or a sentence. */

@@ -25,7 +25,7 @@ const TIMES = new RegExp(
  * Starts a local service that answers from a recording. If a request was recorded several times, its answers are given in
  * that order, and the last one is repeated. Resolves with the URLs for the credential.
  */
-export async function serve({ runs, made }: Recording) {
+async function serve({ runs, made }: Recording) {
 	const exchanges = runs
 		.filter(isOfNode)
 		.flatMap((run) => run.exchanges)

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { lineOf, StandIns, toJson, type Recording } from '../../check/recording.mts';
-import { replay, serve } from '../../check/replay.mts';
+import { replay } from '../../check/replay.mts';
 import { tableOf } from '../../check/report.mts';
 import { edgeRow, rowsOf } from '../../check/rows.mts';
 import { readExchange, record, type Exchange } from '../../check/wire.mts';
@@ -21,12 +21,8 @@ afterAll(() => removeEngineFolder());
 
 const folder = join(__dirname, '../recordings');
 const load = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording;
-const recordingOf = (exchanges: Exchange[], made = Date.now(), token = ''): Recording => ({
-	...{ format: 4, made: new Date(made).toISOString() },
-	runs: [new StandIns(token).run({ operation: 'account', lines: [], exchanges })],
-});
-/** The texts that are kept of an exchange. */
-const keptOf = (exchange: Exchange) => recordingOf([exchange]).runs[0]!.exchanges[0]!.pieces;
+/** The pieces that are kept of an exchange. */
+const keptOf = (exchange: Exchange) => new StandIns('').exchange(exchange).pieces;
 
 describe('the node makes the same of each recording', () => {
 	const files = readdirSync(folder).filter((file) => file !== 'wrong.json');
@@ -84,7 +80,7 @@ describe('what is kept of an exchange', () => {
 		const path = '/users/anna/list?sig=s3cr3t';
 		const method = /stream|events|program/.test(what) ? 'POST' : 'GET';
 		const exchange = exchangeOf(method, path, text, { headers });
-		const kept = JSON.stringify(recordingOf([exchange], Date.now(), token));
+		const kept = JSON.stringify(new StandIns(token).exchange(exchange));
 		expect(findToken(token, { kept })).toBeUndefined();
 		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
 		expect(SECRET.exec(kept)).toBeNull();
@@ -95,23 +91,10 @@ describe('what is kept of an exchange', () => {
 		expect(kept).not.toContain('9317');
 	});
 
-	test('is replayed with the times of today, and with files of the same size', async () => {
-		const hourAgo = Date.now() - 3_600_000;
-		const image = Buffer.alloc(3034, '\x89PNG', 'latin1').toString('base64');
-		const times = { created_at: `${hourAgo / 1000}`, updatedAt: new Date(hourAgo).toISOString() };
-		const text = JSON.stringify({ ...times, image: `data:image/png;base64,${image}` });
-		const recorded = await serve(recordingOf([exchangeOf('GET', '/v1/video/me', text)], hourAgo));
-		const answer = await fetch(`${recorded.baseUrl}/v1/video/me`);
-		const again = (await answer.json()) as Record<string, string>;
-		await recorded.close();
-		expect(Date.now() / 1000 - Number(again.created_at)).toBeLessThan(60);
-		expect(Date.now() - Date.parse(again.updatedAt!)).toBeLessThan(60_000);
-		expect(Buffer.from(again.image!.split(',')[1]!, 'base64')).toHaveLength(3034);
-	});
-
 	const isKept = { msg: 'HTTP 429', percentage: '77 %', type: 'labs_status_updated', file_urls: 1 };
 	test.each<[text: string, kept?: string]>([
 		['{"message":"Cole","Cole":1}', '{"message":"word-1","text-1":1}'],
+		['{"code":40400,"msg":"用户张伟余额不足"}', '{"code":40400,"msg":"word-1余额不足"}'],
 		['{"status":"IN_BEARBEITUNG"}', '{"status":"IN_word-1"}'],
 		['{"msg":"Ines, Wes","Ines":1}', '{"msg":"word-1, word-2","text-1":1}'],
 		['{"msg":"Cole, rechargez bientôt"}', '{"msg":"word-1, rechargez word-2"}'],
@@ -141,6 +124,7 @@ describe('what is kept of an exchange', () => {
 		['fields: Cole, message', 'fields: message, text-1', 'fields: message'],
 		['hint: See https://a.example:8443', 'hint: See http://host-1.invalid', 'hint: See'],
 		['error: Cole asked “my plan” – a-1', 'error: word-1 asked “text-1” – 7', 'error: asked –'],
+		['error: responded with 206', 'error: responded with 206', 'error: responded with'],
 		['file: audio/x-cole, 7 bytes', 'file: audio/x-word-1, 7 bytes'],
 		[`error: ${'Cole '.repeat(99)}`, `error: ${'word-1 '.repeat(70)}`, 'error:'],
 		['error: at ***** and so on', 'error: at *****+more', 'error: at'],
@@ -186,10 +170,8 @@ describe('what is recorded of the wire', () => {
 	])('an answer in the coding %s is text, or a file of which nothing is kept', async (...row) => {
 		const [coding, body, text] = row;
 		const exchange = await pass([body], { 'content-encoding': coding });
-		expect(exchange.path).toBe('//a.example/b');
-		expect(textsOf(exchange)).toEqual([text]);
-		const { base64 = '' } = keptOf(exchange)[0]!;
-		expect(Buffer.from(base64, 'base64').some(Boolean)).toBe(false);
+		expect([exchange.path, textsOf(exchange)]).toEqual(['//a.example/b', [text]]);
+		expect(keptOf(exchange)[0]!.base64 ?? '').toMatch(/^A*$/);
 	});
 
 	test.each([
@@ -200,14 +182,8 @@ describe('what is recorded of the wire', () => {
 		['', line, 2],
 		['gzip', event, 1],
 	])('a stream is recorded in whole events, and can be cut: %s %j', async (coding, text, cutAt) => {
-		const packer = createGzip();
-		const pack = async (part: string) => {
-			if (coding === '') return part;
-			packer.write(part);
-			await new Promise<void>((resolve) => packer.flush(() => resolve()));
-			return packer.read() as Buffer;
-		};
-		const parts = [await pack(text.slice(0, 40)), await pack(text.slice(40)), await pack(text)];
+		const pack = (part: string) => (coding === '' ? part : gzipSync(part));
+		const parts = [text.slice(0, 40), text.slice(40), text].map(pack);
 		const headers = { 'content-type': 'text/plain', 'content-encoding': coding };
 		const exchange = await pass(parts, headers, false);
 		expect(textsOf(exchange)).toEqual([text, text]);
