@@ -62,6 +62,19 @@ it('a task that the service does not know is not looked up for ever', async () =
 	expect(await asked(5)).toBe(most);
 });
 
+it('a task that could not be read for two hours is told within minutes', async () => {
+	await start({ pace: 0 });
+	fakeTime();
+	const trigger = await passWhile(activate({ parameters: { events: ['failed'] } }));
+	onRead(answer(400, {}), ALWAYS);
+	sim.broadcast(message('unreadable', 50));
+	await pass(2 * 3600, 600);
+	sim.clearFaults();
+	onRead(answer(200, { status: 'error', error: 'No voice' }), ALWAYS);
+	expect(await passUntil(() => trigger.started.length === 1, 3600)).toBeLessThan(330);
+	expect(readings().length).toBeLessThan(40);
+});
+
 const busy = () => new Error('SQLITE_BUSY: database is locked');
 
 /** A trigger whose first `times` emissions n8n can't start. */

@@ -16,7 +16,7 @@ import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 const POLL_INTERVAL_MS = 30_000;
 /** The pause after a task could not be read, in ms. It doubles with each further failure, up to MAX_RETRY_PAUSE_MS. */
 const FIRST_RETRY_PAUSE_MS = 20_000;
-const MAX_RETRY_PAUSE_MS = 3_600_000;
+const MAX_RETRY_PAUSE_MS = 300_000;
 
 /** Follows one speech task to its end, and emits its events in order. Call `follow` once. */
 export class TaskPoller {
