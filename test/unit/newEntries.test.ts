@@ -147,14 +147,20 @@ it('what stays is not told again, though a thousand others come and go', async (
 	}
 });
 
-it.each([5, 30])(
-	'of %d and more, what is forgotten is not told again when all after it is deleted',
-	async (amount) => {
+it.each([
+	[5, 'the order in which they began'],
+	[30, 'the order in which they began'],
+	[5, 'another order'],
+])(
+	'of %d and more, in %s, what is forgotten is not told again when all after it is deleted',
+	async (amount, order) => {
 		const setting = await watching(old(amount));
 		for (let wave = 0; wave < 6; wave++) {
-			expect(await setting.look(...entries(`${wave} `, 250, 5 * wave))).toHaveLength(250);
+			const fresh = entries(`${wave} `, 250, 5 * wave);
+			if (order === 'another order') fresh.reverse();
+			expect(await setting.look(...fresh)).toHaveLength(250);
 		}
-		setting.history.splice(0, 1400);
+		setting.history.splice(0, 1150);
 		expect(await setting.look()).toEqual([]);
 		// A thousand marks are remembered, not all 1,530.
 		expect(JSON.stringify(setting.data).length).toBeLessThan(95_000);
