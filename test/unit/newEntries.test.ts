@@ -288,6 +288,16 @@ it('an entry in the making without an id is not looked for: it will be another o
 	expect(setting.pages).toBe(1);
 });
 
+it('an entry without an id is known by its address, which may be signed anew for each look', async () => {
+	const signed = (by: number) =>
+		old(5)
+			.map(without('id'))
+			.map((record) => ({ ...record, file_url: `${String(record.file_url)}?by=${by}` }));
+	const setting = await watching(signed(1));
+	setting.history = signed(2);
+	expect(await setting.look()).toEqual([]);
+});
+
 it('a short history is known as a whole: what is listed late is told, whenever it began', async () => {
 	const setting = await watching(old(3));
 	expect(await setting.look(entry('queued', -200))).toEqual(['queued']);
