@@ -1,5 +1,5 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
+import { ALWAYS, answer, made, message, onFile, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil } from './time';
 import {
@@ -94,13 +94,18 @@ describe.each<'init' | 'leadershipChange'>(['init', 'leadershipChange'])(
 			sim.setWebSocketMode('refuse');
 			prepare();
 			fakeTime();
-			const trigger = await activate({ activationMode });
+			const parameters = { events: ['completed', 'generated'] };
+			const trigger = await activate({ activationMode, parameters });
 			await pass(20);
 			sim.clearFaults();
 			sim.setWebSocketMode('normal');
 			await passUntil(() => sim.countOpenSockets() === 1);
 			const taskId = await createTask('At last');
 			await passUntil(() => trigger.events().includes(`completed ${taskId} 100`));
+			// It has read the history by now.
+			await pass(60, 5);
+			sim.history.unshift(made('video'));
+			await passUntil(() => trigger.started.some(({ item }) => item.json.id === 'video'), 70);
 			expect(trigger.errors).toEqual([]);
 		});
 	},

@@ -12,10 +12,11 @@ import type { Activation } from '../activation/activation';
 import type { Outbox } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 
-/** The pause between two polls of a task while the socket is closed, in ms. */
+/**
+ * The pause between two polls of a task while the socket is closed, in ms. It doubles each time that the task can't be
+ * read, up to MAX_RETRY_PAUSE_MS.
+ */
 const POLL_INTERVAL_MS = 30_000;
-/** The pause after a task could not be read, in ms. It doubles with each further failure, up to MAX_RETRY_PAUSE_MS. */
-const FIRST_RETRY_PAUSE_MS = 20_000;
 const MAX_RETRY_PAUSE_MS = 300_000;
 
 /** Follows one speech task to its end, and emits its events in order. Call `follow` once. */
@@ -59,7 +60,7 @@ export class TaskPoller {
 			if (failure.kind === 'tokenRefused' || isManual) onFatal(failure);
 			else if (attempt === 0) warn(wordingOf(failure).message);
 			if (failure.kind === 'notFound') return;
-			await sleep(Math.min(MAX_RETRY_PAUSE_MS, FIRST_RETRY_PAUSE_MS * 2 ** attempt), signal);
+			await sleep(Math.min(MAX_RETRY_PAUSE_MS, POLL_INTERVAL_MS * 2 ** attempt), signal);
 		}
 	}
 
