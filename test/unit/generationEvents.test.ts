@@ -1,6 +1,6 @@
 import type { GeneratedFile } from '../../nodes/shared/contract';
 import { Failure } from '../../nodes/shared/failure';
-import { GenerationEvents } from '../../nodes/shared/parsing/generationEvents';
+import { GenerationEvents, type StreamResult } from '../../nodes/shared/parsing/generationEvents';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
 /* What a stream says, however it is cut. The plainest streams: docs/faults.md; any stream: test/fuzz. */
@@ -238,6 +238,8 @@ describe('one of several that is refused', () => {
 	const error = (data: unknown) => event('error', JSON.stringify(data));
 	const [own, bare] = [error({ id: 'x', error: 'UNSAFE' }), error({ error: 'UNSAFE' })];
 	const three = ['a', 'b', 'c'];
+	const jobFiles = three.map((path) => ({ id: 'job', file_url: `/${path}.mp4` }));
+	const ofJob = jobFiles.map((file) => completion(file));
 	const all = [...three, 'd'];
 
 	it.each<[string, Array<string | undefined>, early: boolean, ids: unknown[], reason: unknown]>([
@@ -382,6 +384,16 @@ describe('one of several that is refused', () => {
 		const { outcome } = hear([takenBack, a!, b!, c!], 'finish', 4);
 		expect(outcome).not.toHaveProperty('reason', 'UNSAFE');
 		expect(outcome).toMatchObject({ failedIds: [] });
+	});
+
+	it.each([
+		['one by one', ofJob],
+		['at once', [ofJob.join('')]],
+		['in a growing list', [1, 2, 3].map((count) => completion(...jobFiles.slice(0, count)))],
+	])('is told with the ID of the job, which its files have, too: %s', (_, events) => {
+		const { outcome } = hear([error({ id: 'job', error: 'UNSAFE' }), ...events], 'finish', 4);
+		expect(outcome).toMatchObject({ reason: 'UNSAFE', failedIds: [null] });
+		expect((outcome as StreamResult).interruptionReason).toBeUndefined();
 	});
 
 	it('is one of all: nothing else was told', () => {

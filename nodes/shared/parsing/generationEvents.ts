@@ -94,8 +94,8 @@ export class GenerationEvents {
 	private lastListLength = 0;
 	/** True if an event had both files and entries in progress, so that the ids of these are ids of files. */
 	private hasIdsBesideFiles = false;
-	/** The failures that were reported and not taken back, by the id of the file; null for those without an id. */
-	private readonly failures = new Map<string | null, Failure>();
+	/** The failures that were reported, by the id of the file; null for those without an id. */
+	private readonly reportedFailures = new Map<string | null, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
 	/** The data of the last event. */
@@ -223,8 +223,6 @@ export class GenerationEvents {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
 		this.listedFiles.add(files);
-		// A video that was reported as failed before has a file now, so it has not failed after all.
-		for (const { id } of files) if (id !== undefined) this.failures.delete(id);
 		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
 		const isFinalData = missingResultReason !== undefined && !entries.some(isInProgress);
 		for (const entry of entries.slice(0, MAX_FILES)) {
@@ -276,7 +274,9 @@ export class GenerationEvents {
 		const listed = this.listIn(error);
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailedGeneration) : error);
-		if (facts.reason || !this.failures.has(id ?? null)) this.failures.set(id ?? null, failure);
+		const { reportedFailures } = this;
+		if (facts.reason || !reportedFailures.has(id ?? null))
+			reportedFailures.set(id ?? null, failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id !== undefined && !this.outcome) this.onProgress('failed', id);
@@ -285,6 +285,18 @@ export class GenerationEvents {
 	/** The `interruptionReason` of the outcome if the stream ends now. */
 	private get defaultInterruption(): string {
 		return this.mode ? 'the response ended early' : 'the response was empty';
+	}
+
+	/**
+	 * The failures that are still true, as in `reportedFailures`. A video that has a file now has not failed after all. If
+	 * several files have the id, it is that of the job, so another video has failed.
+	 */
+	private get failures(): Map<string | null, Failure> {
+		const failures = [...this.reportedFailures].flatMap(([id, failure]) => {
+			const fileCount = id === null ? 0 : this.files.filter((file) => file.id === id).length;
+			return fileCount === 1 ? [] : [[fileCount > 1 ? null : id, failure] as const];
+		});
+		return new Map(failures);
 	}
 
 	/** The ids of the files that have failed. */
