@@ -23,11 +23,12 @@ interface Call {
 	workflowId: string;
 	/** When the start node has run, for how long, and its items. */
 	startRun: { startTime?: number; executionTime?: number; items?: INodeExecutionData[] };
+	/** Whether n8n has noted that the node has begun. */
+	hasBegun: boolean;
 }
 
 /** One execution of a workflow: its node context, and how often the node has run in it. */
-function execution(executionId: string | null = '1', hasContext = true) {
-	const store: IDataObject = {};
+function execution(executionId: string | null = '1', hasContext = true, store: IDataObject = {}) {
 	let runIndex = -1;
 	return {
 		store,
@@ -40,7 +41,10 @@ function execution(executionId: string | null = '1', hasContext = true) {
 			const { mode = 'trigger', index = 0, nodeId: id, workflowId = 'workflow' } = call;
 			const { startTime = 1, executionTime = 1, items: started = [] } = call.startRun ?? {};
 			const start = { startTime, executionTime, data: { main: [started, null] } };
-			const runData = id === undefined ? {} : { Start: [start] };
+			const runData = {
+				...(id !== undefined && { Start: [start] }),
+				...(call.hasBegun && { Node: [] }),
+			};
 			const { items = [{ json: { t: 1 } }, { json: { t: 1 } }] } = call;
 			const credentials = { mediaGenerationApi: { id: account, name: 'Any' } };
 			const context = {
@@ -55,7 +59,7 @@ function execution(executionId: string | null = '1', hasContext = true) {
 				getMode: () => mode,
 				getWorkflow: () => ({ id: workflowId }),
 				runExecutionData: { startData: { destinationNode: 'Later' }, resultData: { runData } },
-				getNode: () => ({ id, parameters: { text }, credentials }),
+				getNode: () => ({ id, name: 'Node', parameters: { text }, credentials }),
 			} as unknown as IExecuteFunctions;
 			const credential = { accountKey, baseUrl: '', redact: redactor(TOKEN) };
 			const parameters = { readRaw: () => text } as unknown as NodeParameters;
@@ -69,6 +73,8 @@ type Execution = ReturnType<typeof execution>;
 /** A call that paid for a task and failed after it. */
 const failing = ({ run }: Execution, taskId: string, call?: Partial<Call>): void =>
 	run(call).write({ state: 'task', taskId, createdAt: 1, accountKey: '' });
+
+const journalOf = (entry: JournalEntry) => (entry as unknown as { journal: Journal }).journal;
 
 /** What a call finds that was paid for before. */
 function foundBy({ run }: Execution, call?: Partial<Call>) {
@@ -137,6 +143,53 @@ test('a retry does not pay for what another one has paid for since it began', as
 		expect(entry.value).toMatchObject({ state: 'task', taskId: '1' });
 	});
 	expect.assertions(1);
+});
+
+test('a retry that waits for the call of another one sees what became of it', async () => {
+	const [here, other] = [execution(), execution()];
+	const entry = here.run({ mode: 'retry' });
+	other.store.mediaGenerationLineage = here.store.mediaGenerationLineage!;
+	const { signal } = new AbortController();
+	const sending = other.run({ mode: 'retry' });
+	const sent = sending.createOnce(signal as never, async () => {
+		await Promise.resolve();
+		sending.setSent({ state: 'sent' });
+		throw new Failure('timedOut');
+	});
+	const waiting = entry.createOnce(signal as never, async () => entry.value?.state);
+	await expect(sent).rejects.toThrow('timedOut');
+	expect(await waiting).toBe('sent');
+});
+
+test('after a crash, a retry that would be charged is refused, and the next one is not', () => {
+	const here = execution('1');
+	const planOf = (entry: JournalEntry, count: number) =>
+		journalOf(entry).reserve([entry].slice(0, count), 5)?.kind;
+	const retry = { mode: 'retry', hasBegun: true } as const;
+	// A retry that would send nothing says nothing of it.
+	expect(planOf(here.run(retry), 0)).toBeUndefined();
+	for (let attempt = 0; attempt < 2; attempt++) expect(planOf(here.run(retry), 1)).toBe('crashed');
+	const next = execution('2', true, here.store);
+	expect(planOf(next.run(retry), 1)).toBeUndefined();
+});
+
+test.each<[string, Partial<Call>, IDataObject]>([
+	['is no retry', { hasBegun: true }, {}],
+	['is a model’s', { mode: 'retry', hasBegun: true, isTool: true }, {}],
+	['retries a node that had not begun', { mode: 'retry' }, {}],
+	['has a journal', { mode: 'retry', hasBegun: true }, { mediaGenerationCreated: {} }],
+])('a call that %s is not refused as if n8n had crashed', (_, call, store) => {
+	const entry = execution('1', true, store).run(call);
+	expect(journalOf(entry).reserve([entry], 5)).toBeUndefined();
+});
+
+test('the requests of an account are those of its generations', () => {
+	const entry = execution().run({ accountKey: 'mine' });
+	const { valuesByKey } = journalOf(entry);
+	const requests = ['mine', 'another'].map((accountKey) => ({ accountKey }) as MediaRequest);
+	const values = [{ state: 'sent' }, ...requests.map((request) => ({ state: 'sent', request }))];
+	for (const [n, value] of values.entries()) valuesByKey[n] = value as never;
+	expect(entry.requestsOfAccount).toEqual([requests[0]]);
 });
 
 test('what another process has saved later wins over what this one remembers', () => {
