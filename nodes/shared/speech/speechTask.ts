@@ -24,7 +24,7 @@ const GRACE_MS = {
 /** The poll interval of a task that is a spot check for overload, in ms. */
 const SPOT_CHECK_INTERVAL_MS = 1000;
 /** The jitter, as a share of the pause. Without it, tasks that lose the socket would be read all at once. */
-const JITTER_WIDTH = 0.2;
+const JITTER_WIDTH = 0.1;
 /** While the socket is open, the pauses between two reads of a background task double up to this many ms. */
 const BACKGROUND_MAX_BACKOFF_MS = 300_000;
 
