@@ -164,3 +164,10 @@ it('by hand, the newest video that has its file is shown at once', async () => {
 	void listening.start();
 	expect((await listening.first)!.json).toMatchObject({ event: 'generated', id });
 });
+
+it('by hand, a person is told at once that the history can’t be read', async () => {
+	onHistory(answer(500), ALWAYS);
+	const listening = await listenByHand({ parameters: { events: ['generated'] } });
+	await expect(passWhile(listening.start())).rejects.toThrow(/HTTP 500/);
+	await listening.close();
+});
