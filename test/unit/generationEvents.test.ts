@@ -233,6 +233,18 @@ describe('completions that come one per video', () => {
 	});
 });
 
+it.each([
+	['JSON in place of a stream', (data: unknown) => JSON.stringify(data)],
+	['an event', status],
+])('the ID in an envelope in %s is told', (_, tell) => {
+	for (const more of [{}, { status: 'processing' }, { status: 'completed' }]) {
+		const { progress } = hear([tell({ success: true, data: { id: 'v1', ...more } })]);
+		expect(progress.map(({ id }) => id)).toContain('v1');
+	}
+	const refused = { success: true, data: { ...unsafe('failed'), id: 'x' } };
+	expect(hear([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
+});
+
 describe('one of several that is refused', () => {
 	const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => completion({ id, file_url: `/${id}.mp4` }));
 	const error = (data: unknown) => event('error', JSON.stringify(data));

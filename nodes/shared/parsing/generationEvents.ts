@@ -223,7 +223,10 @@ export class GenerationEvents {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
 		this.listedFiles.add(files);
-		const entries: unknown[] = Array.isArray(value) ? value : [value, ...this.listIn(value)];
+		const envelope = isRecord(value) && isRecord(value.data) ? [value.data] : [];
+		const entries: unknown[] = Array.isArray(value)
+			? value
+			: [value, ...envelope, ...this.listIn(value)];
 		const isFinalData = missingResultReason !== undefined && !entries.some(isInProgress);
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;
