@@ -80,10 +80,18 @@ const PART =
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches keys of error codes, which the node reads, such as 40400. They have at most five digits. */
 const CODE_KEY = /^(?:err(?:or)?_?)?code$/i;
-/** Matches the path of a call that the contract documents. */
-const CONTRACT_CALL = new RegExp(
-	`(?:/v1/(?:labs/(?:voices|task/[^/?]+)|video/(?:me|histories))|${shared.PAID_OPERATIONS.map(({ path }) => path).join('|')}|/ws)/?(?=$|\\?)`,
+const FREE_PATHS: string[] = Object.values(shared.FREE_PATHS);
+/** Matches the ID in the path of a call. */
+const ID_IN_CALL = new RegExp(
+	`(?<=^(?:${FREE_PATHS.filter((path) => path.endsWith('/')).join('|')}))[^/?]+`,
 );
+const CALLS = [
+	...FREE_PATHS.map((path) => path.replace(/\/$/, '/[^/?]+')),
+	...shared.PAID_OPERATIONS.map(({ path }) => path),
+	'/ws',
+];
+/** Matches the path of a call that the contract documents. */
+const CONTRACT_CALL = new RegExp(`(?:${CALLS.join('|')})/?(?=$|\\?)`);
 /** A time more than this many ms ago may be somebody's date of birth. */
 const TEN_YEARS_MS = 10 * 365 * 86_400_000;
 /** Matches the start of a file that shows its type. Of its other bytes, nothing is kept. */
@@ -183,7 +191,7 @@ export class StandIns {
 		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
 		if (call !== undefined)
 			return (
-				call.replace(/(?<=\/task\/)[^/]+/, (id) => encodeURIComponent(this.#id(unescape(id)))) +
+				call.replace(ID_IN_CALL, (id) => encodeURIComponent(this.#id(unescape(id)))) +
 				(pages ? `?${pages}` : '')
 			);
 		const file = path.split('?')[0]!;

@@ -83,7 +83,7 @@ function troubleOf(exchange: ReadExchange): string | undefined {
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
 function answerIn({ exchanges }: Pick<RecordedRun, 'exchanges'>): ReadExchange | undefined {
 	// After a refusal, the node also reads the account.
-	const others = exchanges.filter(({ path }) => !path.includes(shared.ACCOUNT_PATH));
+	const others = exchanges.filter(({ path }) => !path.includes(shared.FREE_PATHS.account));
 	const own = others.length > 0 ? others : exchanges;
 	return (
 		own.find((call) => troubleOf(call) === undefined) ??

@@ -33,8 +33,21 @@ export const SPEECH_SETTINGS = {
 /** How many videos one request may ask for (§8), and how many the node asks for by default. */
 export const NUMBER_OF_VIDEOS = { min: 1, max: 4, default: 1 } as const;
 
-/** The path of the request that reads the account (§4.10). */
-export const ACCOUNT_PATH = '/v1/video/me';
+/** The paths of the calls that are free. One that ends with a slash is followed by an ID. */
+export const FREE_PATHS = {
+	/** §4.2, §4.3 */
+	task: '/v1/labs/task/',
+	/** §4.4 */
+	voices: '/v1/labs/voices',
+	/** §4.9 */
+	history: '/v1/video/histories',
+	/** §4.10 */
+	account: '/v1/video/me',
+} as const;
+
+type WithId<Path extends string> = Path extends `${string}/` ? `${Path}${string}` : Path;
+/** The path of a call that is free, with its ID, if it has one. */
+export type FreePath = WithId<(typeof FREE_PATHS)[keyof typeof FREE_PATHS]>;
 
 /** Match the names of events that report a result or a failure (§6.1) by their ends; their beginnings differ. */
 export const TERMINAL_EVENTS = {

@@ -1,4 +1,5 @@
 import { RetryingClient, type ApiCall, type ResponseReader } from '../../nodes/shared/api/retry';
+import { FREE_PATHS } from '../../nodes/shared/contract';
 import { monotonicNow } from '../../nodes/shared/async/deadline';
 import { makeCallSignals } from '../../nodes/shared/async/callSignals';
 import { Failure } from '../../nodes/shared/failure';
@@ -13,7 +14,7 @@ jest.mock('../../nodes/shared/http/request', () => ({
 }));
 
 const { signal } = new AbortController();
-const FREE = { method: 'GET', path: '/', retry: 'ifTemporary', signal } as const;
+const FREE = { method: 'GET', path: FREE_PATHS.voices, retry: 'ifTemporary', signal } as const;
 const CREATE = {
 	...({ method: 'POST', path: '/' } as const),
 	...makeCallSignals({ cancelSignal: signal, stopSignal: signal }),

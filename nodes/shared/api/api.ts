@@ -9,7 +9,8 @@ import {
 	type ResponseReader,
 } from './retry';
 import {
-	ACCOUNT_PATH,
+	FREE_PATHS,
+	type FreePath,
 	type GenerationOperation,
 	type ServiceRecord,
 	type PaidSpeechOperation,
@@ -29,7 +30,7 @@ const CREATE_TIMEOUT_MS = 120_000;
 
 type Query = ApiCall['query'];
 
-const taskPath = (taskId: string) => `/v1/labs/task/${encodeURIComponent(taskId)}`;
+const taskPath = (taskId: string) => `${FREE_PATHS.task}${encodeURIComponent(taskId)}` as const;
 
 /** The calls to the service's API (§: see docs/contract.md). Each method throws a Failure if its call fails. */
 export class Api extends RetryingClient {
@@ -86,7 +87,7 @@ export class Api extends RetryingClient {
 
 	/** Reads one page of the history (§4.9), with the service's clock minus ours, in ms; 0 if unknown. */
 	async listHistory(query: Query, signal: AbortSignal): Promise<Page & { clockOffsetMs: number }> {
-		return await this.fetchPage('/v1/video/histories', query, signal);
+		return await this.fetchPage(FREE_PATHS.history, query, signal);
 	}
 
 	/** Reads the voices (§4.4) that match `query`, at most `limit` of them. */
@@ -99,18 +100,23 @@ export class Api extends RetryingClient {
 			firstPage: 0,
 			limit,
 			fetch: async (page, pageSize) =>
-				await this.fetchPage('/v1/labs/voices', { ...query, page, page_size: pageSize }, signal),
+				await this.fetchPage(FREE_PATHS.voices, { ...query, page, page_size: pageSize }, signal),
 		});
 	}
 
 	/** Reads the account (§4.10). */
 	async getAccount(signal: AbortSignal): Promise<ServiceRecord> {
-		const call: FreeCall = { method: 'GET', path: ACCOUNT_PATH, retry: 'ifTemporary', signal };
+		const call: FreeCall = {
+			method: 'GET',
+			path: FREE_PATHS.account,
+			retry: 'ifTemporary',
+			signal,
+		};
 		return (await this.sendForJson(call, readSuccessRecord)).value;
 	}
 
 	/** Reads one page of a list, with the service's clock minus ours, in ms. */
-	private async fetchPage(path: string, query: Query, signal: AbortSignal) {
+	private async fetchPage(path: FreePath, query: Query, signal: AbortSignal) {
 		const call: FreeCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
 		const { value: page, clockOffsetMs } = await this.sendForJson(call, readPage);
 		return { ...page, clockOffsetMs };

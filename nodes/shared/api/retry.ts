@@ -2,7 +2,7 @@ import { accountOf } from '../account';
 import type { Credential } from '../http/credential';
 import { failureOfStatus, readRetryAfter } from '../parsing/errors';
 import { meaningOf } from '../parsing/errorTable';
-import { ACCOUNT_PATH } from '../contract';
+import { FREE_PATHS, type FreePath } from '../contract';
 import { readErrorBody, readText } from '../http/bodies';
 import { FreeableBody } from '../http/freeableBody';
 import type { CallSignals } from '../async/callSignals';
@@ -39,7 +39,7 @@ import { parseJson } from '../parsing/values';
 /** How long one attempt may take, in ms, unless the call sets another limit. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 /** The read of the account that checks the token, or whether an outage is over. */
-const ACCOUNT_READ = { method: 'GET', path: ACCOUNT_PATH, attemptTimeoutMs: 10_000 } as const;
+const ACCOUNT_READ = { method: 'GET', path: FREE_PATHS.account, attemptTimeoutMs: 10_000 } as const;
 /** The maximum number of attempts to send a call. A throttled call may be sent more often. */
 const MAX_CALL_ATTEMPTS = 5;
 /** For how long a throttled read is repeated without a limit on the number of attempts, in ms. */
@@ -76,6 +76,7 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
  */
 export interface FreeCall extends BaseCall {
 	method: 'GET' | 'DELETE';
+	path: FreePath;
 	retry: 'ifTemporary' | 'never';
 	/** Decides which calls go first (see `RANKS` in `throttle.ts`). The default is `read`. */
 	kind?: Exclude<CallKind, 'create'>;
@@ -260,7 +261,7 @@ export class RetryingClient {
 	 */
 	private async withTokenChecked(call: ApiCall, failure: Failure): Promise<Failure> {
 		const { kind, facts } = failure;
-		const isSurelyAboutToken = facts.status === 401 || call.path === ACCOUNT_PATH;
+		const isSurelyAboutToken = facts.status === 401 || call.path === FREE_PATHS.account;
 		if (kind !== 'tokenRefused' || isSurelyAboutToken) return failure;
 		const account = await this.readAccount(monotonicNow(), signalsOf(call).abortInFlight);
 		// A web server may respond to any path with a page.

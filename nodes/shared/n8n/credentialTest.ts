@@ -3,7 +3,7 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { ACCOUNT_PATH } from '../contract';
+import { FREE_PATHS } from '../contract';
 import { toFailure, toWrongBaseUrl, withDefaultFacts } from '../failure';
 import { readCredential, type Credential } from '../http/credential';
 import {
@@ -67,7 +67,7 @@ async function readAccount(
 	context: ICredentialTestFunctions,
 	{ authHeaders, baseUrl, redact }: Credential,
 ): Promise<void> {
-	const url = baseUrl + ACCOUNT_PATH;
+	const url = baseUrl + FREE_PATHS.account;
 	// The deprecated `request` is the only request helper that n8n offers to a credential test.
 	const response: Promise<Pick<HttpResponse, 'headers'> & { statusCode: number; body: unknown }> =
 		context.helpers.request({
