@@ -1,10 +1,12 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
+import { sleep } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import type { NodeParameters } from '../../nodes/shared/n8n/parameters';
 import { redactor } from '../../nodes/shared/parsing/redaction';
 
+const { signal } = new AbortController();
 const TOKEN = 'token-of-the-test';
 
 interface Call {
@@ -138,7 +140,6 @@ test('a retry does not pay for what another one has paid for since it began', as
 	const entry = here.run({ mode: 'retry' });
 	other.store.mediaGenerationLineage = here.store.mediaGenerationLineage!;
 	failing(other, '1', { mode: 'retry' });
-	const { signal } = new AbortController();
 	await entry.createOnce(signal as never, async () => {
 		expect(entry.value).toMatchObject({ state: 'task', taskId: '1' });
 	});
@@ -149,7 +150,6 @@ test('a retry that waits for the call of another one sees what became of it', as
 	const [here, other] = [execution(), execution()];
 	const entry = here.run({ mode: 'retry' });
 	other.store.mediaGenerationLineage = here.store.mediaGenerationLineage!;
-	const { signal } = new AbortController();
 	const sending = other.run({ mode: 'retry' });
 	const sent = sending.createOnce(signal as never, async () => {
 		await Promise.resolve();
@@ -159,6 +159,27 @@ test('a retry that waits for the call of another one sees what became of it', as
 	const waiting = entry.createOnce(signal as never, async () => entry.value?.state);
 	await expect(sent).rejects.toThrow('timedOut');
 	expect(await waiting).toBe('sent');
+});
+
+test('who waits for the call of another run gets its result, or fails as it does, or stops when told', async () => {
+	const { run, again } = execution();
+	const entry = () => (again(), run());
+	const stop = new AbortController();
+	const send = async (outcome: Promise<unknown>) =>
+		await entry().createOnce(signal as never, async () => await outcome);
+	const wait = async () => await entry().createOnce(stop.signal as never, async () => 'sent twice');
+	const sent = send(Promise.resolve('sent'));
+	expect(await Promise.all([sent, wait()])).toEqual(['sent', 'sent']);
+	const refused = send(sleep(1).then(() => Promise.reject(new Failure('rejected'))));
+	const outcomes = await Promise.allSettled([refused, wait()]);
+	expect(outcomes.map((outcome) => 'reason' in outcome && outcome.reason.kind)).toEqual([
+		'rejected',
+		'rejected',
+	]);
+	void send(new Promise(() => {}));
+	const stopped = wait();
+	stop.abort(new Failure('canceled'));
+	await expect(stopped).rejects.toMatchObject({ kind: 'canceled' });
 });
 
 test('after a crash, a retry that would be charged is refused, and the next one is not', () => {
