@@ -164,6 +164,15 @@ test('docs/operations.md has a row for each operation', () => {
 	expect(names.filter((name) => !rows.includes(name))).toEqual([]);
 });
 
+test.each(Object.entries(MEDIA))(
+	'docs/operations.md names files and Timeout of %s',
+	(kind, row) => {
+		const text = readFileSync('docs/operations.md', 'utf8');
+		expect(text).toContain(`\`${kind}-<`);
+		expect(text).toMatch(new RegExp(`default: .*\\b${row.timeoutSeconds} for (?:an? )?${kind}\\b`));
+	},
+);
+
 test('nothing speaks of errors, problems or failures', () => {
 	const { properties } = new MediaGenerationApi();
 	const { hints, triggerPanel, activationMessage } = { ...action, ...trigger };
