@@ -1,11 +1,5 @@
 import { MEDIA, type MediaKind } from '../contract';
-import type {
-	ErrorMeaning,
-	Failure,
-	FailureFacts,
-	FailureKind,
-	UnreachableCause,
-} from '../failure';
+import type { ErrorMeaning, Failure, FailureFacts, UnreachableCause } from '../failure';
 import { truncate } from '../parsing/values';
 
 /* The texts that users read about failures. */
@@ -169,7 +163,7 @@ function notSentSentence({ isTrigger, itemIndexes }: FailureFacts): string {
 		: ' The request was not sent.';
 }
 
-const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
+const WORDINGS: Record<Failure['kind'], (facts: FailureFacts) => Wording> = {
 	invalidInput: (facts) => ({
 		message: `'${facts.field}' ${facts.reason}${itemsSuffix(facts)}${valueSuffix(facts)}`,
 		description: inputRemedy(facts) + notSentSentence(facts),
@@ -299,10 +293,8 @@ const WORDINGS: Record<FailureKind, (facts: FailureFacts) => Wording> = {
 };
 
 /** Says how to get the results of speech tasks that were charged; '' if there are none to get. */
-function howToCollect(
-	kind: FailureKind,
-	{ taskId, taskIds, isIncomplete, isFree }: FailureFacts,
-): string {
+function howToCollect({ kind, facts }: Failure): string {
+	const { taskId, taskIds, isIncomplete, isFree } = facts;
 	const isCollectable = !isFree && kind !== 'taskFailed' && kind !== 'notFound';
 	const ids = taskIds?.length ? taskIds : taskId !== undefined && isCollectable ? [taskId] : [];
 	if (ids.length === 0) return '';
@@ -311,7 +303,8 @@ function howToCollect(
 }
 
 /** Returns the texts for a failure. They still contain the token if its facts do. */
-export function wordingOf({ kind, facts }: Failure): Wording {
+export function wordingOf(failure: Failure): Wording {
+	const { kind, facts } = failure;
 	const { taskId, part, announcedIds, indeterminateParts, repeatCollects } = facts;
 	const wording = WORDINGS[kind](facts);
 	// The descriptions of these kinds tell a person how to look for the result.
@@ -334,7 +327,7 @@ export function wordingOf({ kind, facts }: Failure): Wording {
 			!repeatCollects &&
 			!saysHowToLook &&
 			`The request may have been charged: ${howToCheckFor(facts.mediaKind)}, before you send it again.`,
-		howToCollect(kind, facts),
+		howToCollect(failure),
 		indeterminateParts?.length &&
 			`Part${indeterminateParts.length > 1 ? 's' : ''} ${indeterminateParts.join(', ')} may also have been charged, although the service didn't confirm it.`,
 		facts.fileUrl !== undefined &&

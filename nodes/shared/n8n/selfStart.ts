@@ -30,15 +30,13 @@ export function selfStartFailure(context: Context, trigger: INode): Failure | un
  */
 export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure | undefined {
 	if (context.getMode() !== 'trigger') return undefined;
-	const startNode = startNodeOf(context).name;
-	const trigger = enabledNodes(context).find(
-		({ name, type }) => name === startNode && isTrigger(type),
-	);
+	const { name } = startNodeOf(context);
+	const trigger = enabledNodes(context).find((node) => node.name === name && isTrigger(node.type));
 	if (!trigger) return undefined;
 	const parameters = { ...trigger.parameters };
-	for (const { name } of [eventsField, taskIdsField]) {
-		const value = parameters[name];
-		if (isExpression(value)) parameters[name] = context.evaluateExpression(value.slice(1), 0);
+	for (const field of [eventsField.name, taskIdsField.name]) {
+		const value = parameters[field];
+		if (isExpression(value)) parameters[field] = context.evaluateExpression(value.slice(1), 0);
 	}
 	return selfStartFailure(context, { ...trigger, parameters });
 }
