@@ -94,8 +94,6 @@ export function findOperation(chosenResource: unknown, chosenOperation: unknown)
 	const resourceOperations = RESOURCES.find(({ value }) => value === chosenResource)?.operations;
 	const operation = resourceOperations?.find(({ option }) => option.value === chosenOperation);
 	if (operation) return operation;
-	throw invalidInput(
-		'Operation',
-		`is '${chosenOperation}', which does not exist for '${chosenResource}'`,
-	);
+	const reason = `is '${chosenOperation}', which does not exist for '${chosenResource}'`;
+	throw invalidInput('Operation', reason);
 }

@@ -60,6 +60,7 @@ export function imageBodyPreparer(
 	requestField: 'ingredients' | 'frames',
 ) {
 	const { context, index, parameters } = item;
+	const { helpers } = context;
 	const sources = sourcesIn(parameters.readRaw(name, byDefault) ?? '');
 	if (sources.length === 0) {
 		const remedy = 'Enter the names of input binary fields that hold images, or image URLs';
@@ -77,7 +78,7 @@ export function imageBodyPreparer(
 		const imagePromises = images.map(async (image) => await fetchImage(image, signal));
 		const storedImages = await Promise.all(imagePromises);
 		const sizePromises = storedImages.map(async ({ label, data }) => {
-			return await storedFileSize(context.helpers, data).catch(throwUnreadable(label));
+			return await storedFileSize(helpers, data).catch(throwUnreadable(label));
 		});
 		const totalBytes = (await Promise.all(sizePromises)).reduce((sum, size) => sum + size, 0);
 		const encodedBytes = (totalBytes / 3) * 4;
@@ -159,10 +160,7 @@ export function imageBodyPreparer(
 			typeof source === 'string' ? [] : Object.values(files).filter(hasSameFields);
 		const fileOrFieldName = filesWithSameFields.length === 1 ? filesWithSameFields[0]! : source;
 		try {
-			return context.helpers.assertBinaryData(
-				index,
-				jsonFiles[source as string] ?? fileOrFieldName,
-			);
+			return helpers.assertBinaryData(index, jsonFiles[source as string] ?? fileOrFieldName);
 		} catch {
 			const fieldNames = Object.keys(files).join(', ') || 'none';
 			throw badImageFailure(`The input has no binary field '${field}' (it has ${fieldNames})`);
@@ -179,7 +177,7 @@ export function imageBodyPreparer(
 		const arrayStart = json.indexOf('[') + 1;
 		const parts: Uint8Array[] = [];
 		for (const { label, data } of images) {
-			const bytes = await readStoredFile(context.helpers, data).catch(throwUnreadable(label));
+			const bytes = await readStoredFile(helpers, data).catch(throwUnreadable(label));
 			if (!isImage(bytes))
 				throw badImageFailure(`The file in '${label}' is not an image`, USE_IMAGE_REMEDY);
 			const separator = parts.length === 0 ? `${json.slice(0, arrayStart)}"` : '","';
