@@ -289,12 +289,7 @@ export class RetryingClient {
 	 * Returns true if a call that has failed should be sent again. `attempt` counts from 0; `startedAt`, from
 	 * `monotonicNow`, is when the first attempt began.
 	 */
-	private shouldRetry(
-		call: ApiCall,
-		failure: Failure,
-		attempt: number,
-		startedAt: number,
-	): boolean {
+	private shouldRetry(call: ApiCall, failure: Failure, attempt: number, startedAt: number) {
 		if (signalsOf(call).abortInFlight.aborted) return false;
 		if (!isCreateCall(call) && call.retry === 'never') return false;
 		if (failure.kind === 'rateLimited') {

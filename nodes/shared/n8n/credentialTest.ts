@@ -49,10 +49,7 @@ export async function testMediaGenerationApi(
 }
 
 /** Returns true if the WebSocket opens within a few seconds. */
-async function canOpenSocket(
-	context: ICredentialTestFunctions,
-	credential: Credential,
-): Promise<boolean> {
+async function canOpenSocket(context: ICredentialTestFunctions, credential: Credential) {
 	// n8n's rules for outgoing requests are not known here, so the socket is not shared with executions.
 	const check = egressCheck(context as unknown as ServiceContext);
 	const socket = new AccountSocket(credential, check).acquire();
