@@ -137,7 +137,6 @@ export function imageBodyPreparer(
 		const storedImage = await downloadPromise.catch((error: unknown) => {
 			// The message of a failed download says that the service has generated the file, so it is replaced.
 			const failure = toFailure(error);
-			if (failure.kind === 'canceled') throw failure;
 			const reason = failure.facts.reason ?? wordingOf(failure).message;
 			throw badImageFailure(
 				`The image at ${label} could not be downloaded: ${reason}`,
