@@ -76,3 +76,22 @@ test('rows that wait put no listeners on a signal that they share', async () => 
 	listen.mockRestore();
 	expect(count).toBe(0);
 });
+
+test('the runs of an account share what slow start allows, and each has at least one slot', async () => {
+	const api = { throttle: new Throttle() };
+	const units = Array.from({ length: 20 }, () => ({ api }));
+	let started = 0;
+	let release = () => {};
+	const released = new Promise<void>((resolve) => (release = resolve));
+	const run = async () => {
+		started++;
+		await released;
+		return true;
+	};
+	const runs = [1, 2, 3, 4, 5].map(() => new ConcurrencyLimiter(0).forEach(units, run));
+	await new Promise((resolve) => setImmediate(resolve));
+	expect(started).toBe(14);
+	release();
+	await Promise.all(runs);
+	expect([api.throttle.usedSlots, api.throttle.healthyCount]).toEqual([0, 0]);
+});

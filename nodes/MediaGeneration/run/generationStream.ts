@@ -139,7 +139,9 @@ export async function requestStream(
 			onAccepted();
 			closeIfStopping();
 		});
-		void runAfter(MEDIA[kind].timeoutSeconds * 1000 * HEALTHY_SHARE, () => concurrency.onHealthy());
+		void runAfter(MEDIA[kind].timeoutSeconds * 1000 * HEALTHY_SHARE, () =>
+			concurrency.onHealthy(api.throttle),
+		);
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;
 		const allowedIdleMs = () => {

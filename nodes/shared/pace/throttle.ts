@@ -95,6 +95,10 @@ export interface RunningTask {
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
+	/** How many slots the runs of this process use for the account (see `ConcurrencyLimiter`). */
+	usedSlots = 0;
+	/** How many calls have proved healthy since no slot was used. */
+	healthyCount = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
 	private readonly interval = new RequestInterval();
