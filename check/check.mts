@@ -33,12 +33,9 @@ export async function check(
 		onStep('other pages, a wrong token, and ten seconds of WebSocket');
 		const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
 		const voice = voiceIn({ exchanges: voices.map(readExchange) });
-		const more = await askMore(credential, runs[0]!, stop);
-		runs.push(...more);
+		runs.push(...(await askMore(credential, runs[0]!, stop)));
 		const before = (operation: string) => onStep(`the node: ${operation}`);
-		const hasSocket = more[0]!.exchanges[0]!.status === 101;
-		const hasHistory = runs.some((run) => run.operation === 'history' && isGood(run));
-		const plan = { pay, voice, hasSocket, hasHistory, before, stop };
+		const plan = { pay, voice, known: runs, before, stop };
 		if (!stop.aborted) for await (const run of runPaid(plan, credential)) runs.push(run);
 	}
 	const standIns = new StandIns(credential.apiToken);

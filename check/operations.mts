@@ -110,8 +110,11 @@ export async function runOperation(
 	const timeout = new AbortController();
 	// After the stream of a generation, only the history may have its file.
 	const isCollectable = hasHistory || contractRow?.kind === 'speech';
-	const isInProgress = ({ method, status, ended }: Exchange) =>
-		status > 0 && status < 300 && (ended === undefined || (method === 'POST' && isCollectable));
+	const isInProgress = ({ method, path, status, ended }: Exchange) =>
+		status > 0 &&
+		status < 300 &&
+		!path.includes('/histories') &&
+		(ended === undefined || (method === 'POST' && isCollectable));
 	const timer = setInterval(
 		() =>
 			operation === 'collect' || (contractRow && exchanges.some(isInProgress)) || timeout.abort(),
@@ -136,10 +139,8 @@ interface Plan {
 	pay: string[];
 	/** The voice that speaks. Without it, no speech is generated. */
 	voice?: string;
-	/** True if the service has a WebSocket. Without it, a trigger detects no speech. */
-	hasSocket: boolean;
-	/** True if the node can read the history. Without it, a file whose stream was cut is lost. */
-	hasHistory: boolean;
+	/** What the free operations and the check have shown of the service. */
+	known: Array<Pick<Run, 'operation' | 'lines'> & { exchanges: Array<{ status: number }> }>;
 	/** Is called with the name of each operation before it begins. */
 	before?: (operation: string) => void;
 	/** Cancels the operation in progress. No paid operation starts afterwards. */
@@ -148,9 +149,13 @@ interface Plan {
 
 /** Runs paid operations in the node, one after another, while a trigger listens, and yields what came of each. */
 export async function* runPaid(
-	{ pay, voice, hasSocket, hasHistory, before, stop }: Plan,
+	{ pay, voice, known, before, stop }: Plan,
 	credential: Credential,
 ): AsyncGenerator<Run> {
+	const find = (name: string) => known.find(({ operation }) => operation === name);
+	// Without a WebSocket, a trigger detects no speech; without the history, a file whose stream was cut is lost.
+	const hasSocket = find('socket')?.exchanges[0]?.status === 101;
+	const hasHistory = isGood(find('history') ?? { lines: [STOPPED] });
 	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
 	const operations = pay.filter((operation) =>
 		isSpeech(operation) ? voice !== undefined : hasHistory || operation !== 'dropped',

@@ -2,15 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import {
-	FREE_OPERATIONS,
-	isGood,
-	isOfNode,
-	PAID,
-	runOperation,
-	runPaid,
-	type Run,
-} from './operations.mts';
+import { FREE_OPERATIONS, isOfNode, PAID, runOperation, runPaid, type Run } from './operations.mts';
 import { shared } from './shared.mts';
 import { lineOf, OMITTED, StandIns, TIME, type Recording } from './recording.mts';
 import { ENDED_BY_NODE, type ReadExchange } from './wire.mts';
@@ -143,10 +135,7 @@ export async function replay(
 			free.map((operation) => runOperation(operation, credential, stop)),
 		);
 		const pay = names.filter((name) => Object.hasOwn(PAID, name));
-		const socket = recording.runs.find(({ operation }) => operation === 'socket');
-		const hasSocket = socket?.exchanges[0]?.status === 101;
-		const hasHistory = runs.some((run) => run.operation === 'history' && isGood(run));
-		const plan = { pay, voice: 'any', hasSocket, hasHistory, before, stop };
+		const plan = { pay, voice: 'any', known: recording.runs, before, stop };
 		for await (const run of runPaid(plan, credential))
 			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
 			if (names.includes(run.operation)) now.push(run);
