@@ -18,7 +18,6 @@ import {
 
 type Json = Record<string, unknown>;
 
-const ELSEWHERE = 'not where the node looks';
 const BASE = 'http://service.invalid';
 /** Returns the JSON of an answer as the node reads it. */
 const jsonOf = (exchange: ReadExchange): unknown =>
@@ -227,7 +226,8 @@ function readRow(
 		fields && !isUnread && `entries: ${entries.length}`,
 		trouble === undefined && fieldsIn(jsonOf(answer)),
 		shared.hasNoZone(entry?.created_at) && 'times have no zone: the node takes them for UTC',
-		isUnread && differs(trouble ?? ELSEWHERE, ifLost + (error ? ` (${error})` : '')),
+		isUnread &&
+			differs(trouble ?? 'not where the node looks', ifLost + (error ? ` (${error})` : '')),
 		isMissed && differs('another page has newer entries', missed),
 		...(fields && entry ? differencesIn(entry, fields) : []),
 	];
@@ -272,9 +272,6 @@ const ORDINARY_HEADERS =
 /** Matches headers whose values identify nobody. */
 const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)$/;
 
-/** What follows in a header may name a machine. */
-const firstWord = (value: string | string[]) => String(value).split(' ')[0]!;
-
 /** Judges what the server and its edge add to the answers. */
 export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.filter(isOfNode).flatMap((run) => run.exchanges);
@@ -285,8 +282,9 @@ export function edgeRow(runs: Run[]): Row {
 		first?.origin.startsWith('http:') && 'not encrypted',
 		...Object.entries(first?.headers ?? {})
 			.filter(([name]) => !ORDINARY_HEADERS.test(name))
-			.map(([name, value = '']) =>
-				SHOWN_HEADERS.test(name) ? `${name}: ${firstWord(value)}` : name,
+			// What follows in a header may name a machine.
+			.map(([name, value]) =>
+				SHOWN_HEADERS.test(name) ? `${name}: ${/\S+/.exec(`${value}`)}` : name,
 			),
 		...new Set(redirects),
 	];
