@@ -1,4 +1,5 @@
 /* Runs the node in n8n's own engine, and describes the outcomes. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
@@ -181,7 +182,10 @@ export async function* runPaid(
 			},
 			onError,
 		).catch(onError);
-	const trigger = events.length > 0 ? await record({ exchanges }, activate) : undefined;
+	// While the history does not respond, this takes most of a minute.
+	const activation = events.length > 0 ? record({ exchanges }, activate) : undefined;
+	const stopped = once(stop, 'abort').then(() => undefined);
+	const trigger = await Promise.race([activation, stopped]);
 	const succeeded: string[] = [];
 	try {
 		for (const operation of operations) {

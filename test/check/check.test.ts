@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
 import { check } from '../../check/check.mts';
-import { FREE, PAID } from '../../check/operations.mts';
+import { FREE, PAID, runPaid } from '../../check/operations.mts';
 import { toJson, type Recording } from '../../check/recording.mts';
 import { replay } from '../../check/replay.mts';
 import { verdictOf } from '../../check/report.mts';
@@ -211,6 +211,16 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 	const image = recording.runs.find(({ operation }) => operation === 'image');
 	expect(image!.exchanges.map(({ method }) => method)).toContain('POST');
 	expect(await replay(recording)).toEqual([]);
+});
+
+test.concurrent('Ctrl+C ends the check also while the trigger is being activated', async () => {
+	const service = await FakeService.start(() => {});
+	const credential = { baseUrl: service.url, apiToken: TOKEN, webSocketUrl: service.url };
+	const began = performance.now();
+	const plan = { pay: ['image'], known: [], stop: AbortSignal.timeout(1000) };
+	for await (const { operation } of runPaid(plan, credential)) expect(operation).toBe('trigger');
+	expect(performance.now() - began).toBeLessThan(5000);
+	await service.stop();
 });
 
 test('what may have been charged is told by the status', () => {
