@@ -1,8 +1,15 @@
 import { good } from './seen';
 import { ALWAYS, answer, looks, message, onRead, readings, tasks } from './service';
 import { begin, fakeTime, run, sim, speech, start } from './setup';
-import { pass, passUntil } from './time';
-import { activate, activateListening, createTask } from './triggerSetup';
+import { pass, passUntil, passWhile } from './time';
+import {
+	activate,
+	activateListening,
+	beginCalled,
+	callOf,
+	CALLER,
+	createTask,
+} from './triggerSetup';
 
 /* Many tasks, or many published workflows of one account, in one process. */
 
@@ -53,6 +60,29 @@ it('a task that was dropped a moment before its end is followed again', async ()
 	sim.broadcast(message('silent-999', 50));
 	sim.broadcast(message('first', 100));
 	await passUntil(() => trigger.started.length === 1);
+});
+
+it('a task of its own sub-workflow may go on while a thousand others end', async () => {
+	await start({ pace: 1 });
+	fakeTime();
+	const parameters = { events: ['progress'] };
+	const trigger = await activate({ workflowId: CALLER, parameters, behind: [callOf()] });
+	const { finished } = await beginCalled(speech('[sim:slow=36000] Its own'));
+	await passUntil(() => tasks().length === 1);
+	const { id } = tasks()[0]!;
+	sim.broadcast(message(id, 20));
+	await pass(2);
+	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), { path: /other/, ...ALWAYS });
+	for (let n = 0; n < 1001; n++) {
+		sim.broadcast(message(`other-${n}`, 100));
+		if (n % 500 === 0) await passUntil(() => readings('other').length > n);
+	}
+	sim.broadcast(message(id, 60));
+	await pass(2);
+	expect(trigger.events().filter((event) => event.includes(id))).toEqual([]);
+	sim.endTask(id);
+	await passUntil(() => readings(id).length > 0);
+	good(await passWhile(finished));
 });
 
 it.each([2, 5])(

@@ -9,7 +9,7 @@ import { asText } from '../../shared/parsing/values';
 import type { AccountSocket } from '../../shared/speech/accountSocket';
 import { waitForTask } from '../../shared/speech/speechTask';
 import type { Activation } from '../activation/activation';
-import type { Outbox } from '../activation/outbox';
+import type { Outbox, OutboxItem } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 
 /**
@@ -33,6 +33,8 @@ export class TaskPoller {
 		private readonly outbox: Outbox,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
+		/** Its item in the outbox, which drops the item if the task is a sub-workflow's and many others have ended. */
+		private readonly outboxItem: OutboxItem,
 	) {}
 
 	/** Follows the task until it ends, is gone, or `signal` aborts. Never rejects. `readFirst`: see `TaskWait`. */
@@ -65,12 +67,12 @@ export class TaskPoller {
 	}
 
 	private onProgress(percentage: number): void {
-		const { progressStep } = this.activation.settings;
+		const { activation, outboxItem } = this;
 		this.highestPercentage = percentage;
+		const lastReported = outboxItem.reportedPercentage ?? 0;
+		if (percentage < lastReported + activation.settings.progressStep) return;
 		// The percentage is stored with the task, so that the next activation does not report it again.
-		const task = this.outbox.itemsByKey.get(this.taskId)!;
-		if (percentage < (task.reportedPercentage ?? 0) + progressStep) return;
-		task.reportedPercentage = percentage;
+		outboxItem.reportedPercentage = percentage;
 		this.emit('progress');
 	}
 

@@ -96,7 +96,7 @@ export class TaskWatch {
 			oldest.abort(SILENT_ABORT);
 		}
 		const { signal, stop } = startDeadline(MAX_FOLLOWED_MS, closing, eviction.signal);
-		const poller = new TaskPoller(activation, outbox, executionQueue, taskId);
+		const poller = new TaskPoller(activation, outbox, executionQueue, taskId, task);
 		await poller.follow(accountSocket, readFirst, signal);
 		stop();
 		// If a message about this task came together with the one that dropped it, another call follows the task now.
