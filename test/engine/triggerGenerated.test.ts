@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { logged, removeLog } from '../faults/log.mts';
-import { ALWAYS, answer, made, onHistory } from './service';
+import { ALWAYS, answer, made, onFile, onHistory } from './service';
 import { fakeTime, sim, video } from './setup';
 import { hasten, pass, passWhile } from './time';
 import { activate, type ActiveTrigger, listenByHand, type TriggerSetting } from './triggerSetup';
@@ -173,4 +173,15 @@ it('by hand, a person is told at once that the history can’t be read', async (
 	const listening = await listenByHand({ parameters: { events: ['generated'] } });
 	await expect(passWhile(listening.start())).rejects.toThrow(/HTTP 500/);
 	await listening.close();
+});
+
+it('by hand, a file that takes its time is fetched once', async () => {
+	await hasten(video('A slow file', {}, { download: false }));
+	onFile({ delayMs: 20_000 }, ALWAYS);
+	const options = { checkInterval: 10 };
+	const parameters = { events: ['generated'], download: true, options };
+	const listening = await listenByHand({ parameters });
+	void listening.start();
+	expect((await passWhile(listening.first))!.json.error).toBeUndefined();
+	expect(sim.countRequests('GET', '/files/')).toBe(1);
 });
