@@ -91,7 +91,6 @@ export class HistoryWatch {
 		Object.assign(outbox, nextState);
 		if (emitsNewest)
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
-		if (closing.aborted) return;
 		for (const entry of endedEntries) {
 			if (!settings.events.has(entry.hasFailed ? 'failed' : 'generated'))
 				outbox.setState(entry.fingerprint, 'done');
