@@ -1,9 +1,9 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IRun } from 'n8n-workflow';
 import type { HistoryItem } from '../../simulator/simulator.mts';
 import { logged, removeLog } from '../faults/log.mts';
-import { ALWAYS, answer, made, onFile, onHistory } from './service';
+import { ALWAYS, answer, made, message, onFile, onHistory, onRead } from './service';
 import { fakeTime, sim, video } from './setup';
-import { hasten, pass, passWhile } from './time';
+import { hasten, pass, passUntil, passWhile } from './time';
 import { activate, type ActiveTrigger, listenByHand, type TriggerSetting } from './triggerSetup';
 
 /* New entries of the history start workflows. Time is made to pass: the history is read once a minute. */
@@ -121,6 +121,30 @@ describe('a new video', () => {
 		const told = JSON.stringify(trigger.started.map(({ item }) => item.json));
 		expect(told).not.toContain(sim.token.slice(0, 5));
 	});
+});
+
+it('what comes at once is told 100 ms apart, because n8n would start some in another order', async () => {
+	const times: number[] = [];
+	const execute = async () => {
+		times.push(Date.now());
+		return {} as IRun;
+	};
+	await follow({}, { execute });
+	for (let n = 0; n < 5; n++) add();
+	await nextLook();
+	const pauses = times.slice(1).map((time, n) => time - times[n]!);
+	expect(pauses).toEqual(Array(4).fill(100));
+});
+
+it('what was found in the history is saved also when a task starts an execution', async () => {
+	const events = ['completed', 'generated'];
+	const trigger = await follow({}, { parameters: { events, download: false } });
+	add({ file_url: '', status: 'processing' });
+	await nextLook();
+	onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+	sim.broadcast(message('1', 100));
+	await passUntil(() => trigger.started.length === 1);
+	expect(JSON.stringify(trigger.saved())).toContain('seenAt');
 });
 
 it('what came while n8n was away is told after a restart, though nothing was told before it', async () => {

@@ -95,7 +95,7 @@ export class HistoryWatch {
 			if (!settings.events.has(entry.hasFailed ? 'failed' : 'generated'))
 				outbox.setState(entry.fingerprint, 'done');
 			else this.emit(entry);
-			// Without this pause, n8n might change the order of the executions.
+			// Without this pause, n8n (2.41) starts some of the executions in another order.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
 		outbox.save();
