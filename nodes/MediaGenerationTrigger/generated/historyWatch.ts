@@ -120,7 +120,7 @@ export class HistoryWatch {
 			isFinal: true,
 			subject: entry,
 			json: eventOf(entry, api.credential.redact),
-			fetchFiles: !hasFailed && files.length > 0 ? fetchFiles : undefined,
+			fetchFiles: files.length > 0 ? fetchFiles : undefined,
 		});
 	}
 
