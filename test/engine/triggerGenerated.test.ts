@@ -171,6 +171,16 @@ it('what came while the history could not be read is told afterwards, and the lo
 	expect(idsOf(trigger)).toEqual(added);
 });
 
+it('a workflow that is unpublished while the history is read leaves no warning', async () => {
+	const trigger = await follow();
+	const before = await logged();
+	onHistory({ hang: true }, ALWAYS);
+	await pass(INTERVAL_SECONDS);
+	await trigger.close();
+	await pass(5);
+	expect((await logged()).slice(before.length)).not.toMatch(/can't be read/);
+});
+
 it('a service that has no history ends the activation', async () => {
 	onHistory(answer(404, { error: 'not_found' }), ALWAYS);
 	await expect(follow()).rejects.toThrow('does not know this URL');
