@@ -95,6 +95,18 @@ it.each<[string, cause: (client: Client) => Promise<unknown>, kind: string]>([
 	expect([onSend, next.makeBody].map(({ mock }) => mock.calls)).toEqual([[], []]);
 });
 
+it('a refusal is told, although the time is up right before the next attempt', async () => {
+	let attempts = 0;
+	const makeBody = async () => {
+		if (attempts++ > 0) throw new Failure('timedOut', { limitMs: 1000 });
+	};
+	const outcome = newClient().outcomeOf({ ...CREATE, makeBody }, async () => {
+		throw new Failure('rateLimited');
+	});
+	await jest.advanceTimersByTimeAsync(60_000);
+	expect([((await outcome) as Failure).kind, attempts]).toEqual(['rateLimited', 2]);
+});
+
 it('a read that is refused for its rate again and again is given up after five minutes', async () => {
 	const began = monotonicNow();
 	const outcome = newClient().outcomeOf(FREE, async () => {

@@ -187,7 +187,7 @@ export class RetryingClient {
 			}
 			await this.prepareAttempt(call).catch((error: unknown) => {
 				admittedCall.end('unknown');
-				throw error;
+				throw isFailure(error, 'timedOut') ? (lastFailure ?? error) : error;
 			});
 			const result = await this.attemptOnce(call, admittedCall, readResponse);
 			if (!(result instanceof Failure)) return result;
