@@ -460,6 +460,24 @@ test.each<[string, seconds: number, Partial<MediaRequest>]>([
 	expect(listHistory).toHaveBeenCalledTimes(1);
 });
 
+test.each([
+	['the very words of another request', 'Another row', 'P', []],
+	['its own words, shown otherwise', 'p', 'P', ['a']],
+])('an entry with the ID of the job and %s', async (_, shown, prompt, ids) => {
+	const api = apiOf(async ({ page }: { page: number }) =>
+		pageOf([{ ...file('a'), prompt: shown }], page),
+	);
+	ledgerOf(api.credential).add(sent({ prompt: shown }));
+	const request = sent({ prompt, announcedIds: ['a'], searchUntil: Date.now() });
+	const search = findInHistory(
+		api,
+		request,
+		new Failure('streamLost'),
+		new AbortController().signal,
+	);
+	expect((await search.catch(() => [])).map(({ id }) => id)).toEqual(ids);
+});
+
 test('a file without an id is recognized, although its entry is on a later page', async () => {
 	const others = Array.from({ length: 150 }, (_, n) => ({ ...file(`o${n}`, -30), prompt: 'Q' }));
 	const list = [file('a'), ...others, file('slow', -60)];

@@ -4,7 +4,7 @@ import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile } from '../contract';
 import { Failure, isFailure, withDefaultFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText, asWebUrl, withoutQuery } from '../parsing/values';
+import { asText, asWebUrl, isSameText, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
@@ -94,13 +94,14 @@ export async function findInHistory(
 		// The last search needs a new snapshot, because no later search would find a result that an older snapshot
 		// lacks.
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
-		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
+		const allEntries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
 				if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 				// A replica of the service that lags behind may respond with 404 for minutes, so the search goes on.
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
+		const entries = withoutOtherRequests(allEntries, request, ledger.generations());
 		const { accountKey } = api.credential;
 		otherRequests = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
 		const requests = [...requestsWithPrompt, ...otherRequests];
@@ -120,6 +121,26 @@ export async function findInHistory(
 			return { done: true, value: foundFiles };
 		return { done: false };
 	}
+}
+
+/**
+ * Returns the entries without those that only an id identifies as those of `request`, as they have exactly the prompt of
+ * another request. A service may number its jobs and its files separately.
+ */
+function withoutOtherRequests(
+	entries: HistoryEntry[],
+	request: MediaRequest,
+	requests: MediaRequest[],
+): HistoryEntry[] {
+	const prompts = new Set(requests.map(({ prompt }) => prompt));
+	const isIdentified = matchesByIdentifier([request]);
+	const isOther = (entry: HistoryEntry) =>
+		entry.prompt !== '' &&
+		entry.prompt !== request.prompt &&
+		prompts.has(entry.prompt) &&
+		isIdentified(entry) &&
+		!isSameText(entry.prompt, request.prompt);
+	return entries.filter((entry) => !isOther(entry));
 }
 
 /**
