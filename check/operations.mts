@@ -35,13 +35,14 @@ export const PAID: Record<string, Paid> = {
 /** A task id that no service has given. */
 export const MISSING_TASK = '999999999999';
 /** The operations that cost nothing, as `resource:operation` of the node. `missing` reads MISSING_TASK. */
-export const FREE: Record<string, string> = {
+export const FREE = {
 	account: 'account:get',
 	voices: 'voice:getAll',
 	history: 'history:getAll',
 	missing: 'speech:get',
-};
-export const FREE_OPERATIONS = Object.keys(FREE);
+} as const satisfies Record<string, string>;
+export type FreeName = keyof typeof FREE;
+export const FREE_OPERATIONS: string[] = Object.keys(FREE);
 
 /** What the check itself does. */
 const ASKED = ['socket', 'token', 'pages'];
@@ -103,7 +104,7 @@ export async function runOperation(
 	const { contractRow, text = '' } = PAID[operation] ?? {};
 	const which = contractRow
 		? `${contractRow.resource}:${contractRow.operation}`
-		: (FREE[operation] ?? 'speech:wait');
+		: (FREE[operation as FreeName] ?? 'speech:wait');
 	const options = contractRow ? { timeout: PAID_TIMEOUT_S } : {};
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const voiceId = { __rl: true, mode: 'list', value: voice };

@@ -1,7 +1,8 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import type { MediaKind } from '../nodes/shared/contract.ts';
-import { isError, isGood, isOfNode, OWN_LINES, PAID, type Run } from './operations.mts';
+import { isError, isGood, isOfNode, OWN_LINES, PAID } from './operations.mts';
+import type { FreeName, Run } from './operations.mts';
 import type { RecordedRun } from './recording.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
@@ -347,16 +348,20 @@ export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
 		return [{ ...accountRow, inN8n, grade: 'fails' }];
 	}
 	const finds = 'finds a lost video or image here, and the trigger detects new ones';
+	const lists = 'lists the voices to choose from';
 	const anyToken =
 		"a mistyped token is not noticed: n8n's test of the credential succeeds with any token";
 	const [missingTask, takesIt] = ['a task that does not exist', 'the node takes it for a task'];
+	const freeRows: Record<FreeName, Row> = {
+		account: accountRow,
+		voices: readRow('§4.4 Voices', runOf('voices')!, lists, byId, VOICE),
+		history: readRow('§4.9 History', runOf('history')!, finds, isLostVideo, ENTRY, pages.exchanges),
+		missing: refusalRow('§4.2 Reading a task', missingTask, 404, runOf('missing')!, '', takesIt),
+	};
 	return [
 		edge,
 		refusalRow('§5 The token', 'a wrong token', 401, token, anyToken),
-		accountRow,
-		readRow('§4.4 Voices', runOf('voices')!, 'lists the voices to choose from', byId, VOICE),
-		readRow('§4.9 History', runOf('history')!, finds, isLostVideo, ENTRY, pages.exchanges),
-		refusalRow('§4.2 Reading a task', missingTask, 404, runOf('missing')!, '', takesIt),
+		...Object.values(freeRows),
 		socketRow(runs),
 		...paidRows(runs, pay),
 	];
