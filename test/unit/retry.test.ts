@@ -14,7 +14,7 @@ jest.mock('../../nodes/shared/http/request', () => ({
 }));
 
 const { signal } = new AbortController();
-const FREE = { method: 'GET', path: FREE_PATHS.voices, retry: 'ifTemporary', signal } as const;
+const FREE = { method: 'GET', path: FREE_PATHS.voices, signal } as const;
 const CREATE = {
 	...({ method: 'POST', path: '/' } as const),
 	...makeCallSignals({ cancelSignal: signal, stopSignal: signal }),

@@ -57,7 +57,7 @@ export class Api extends RetryingClient {
 	async getTask(
 		taskId: string,
 		signal: AbortSignal,
-		options: Pick<FreeCall, 'retry' | 'kind' | 'onSend'> = { retry: 'ifTemporary' },
+		options: Pick<FreeCall, 'retry' | 'kind' | 'onSend'> = {},
 	): Promise<SpeechTask> {
 		const call: FreeCall = { method: 'GET', path: taskPath(taskId), signal, ...options };
 		const read = (raw: unknown) => readSpeechTask(raw, this.credential);
@@ -67,7 +67,7 @@ export class Api extends RetryingClient {
 	/** Deletes a speech task (§4.3). */
 	async deleteTask(taskId: string, signal: AbortSignal): Promise<void> {
 		await this.sendForJson(
-			{ method: 'DELETE', path: taskPath(taskId), retry: 'ifTemporary', signal },
+			{ method: 'DELETE', path: taskPath(taskId), signal },
 			// The contract leaves the body open (§4.3), so any body counts as success unless it reports an error.
 			(raw) => !reportsError(raw) || undefined,
 		);
@@ -106,18 +106,13 @@ export class Api extends RetryingClient {
 
 	/** Reads the account (§4.10). */
 	async getAccount(signal: AbortSignal): Promise<ServiceRecord> {
-		const call: FreeCall = {
-			method: 'GET',
-			path: FREE_PATHS.account,
-			retry: 'ifTemporary',
-			signal,
-		};
+		const call: FreeCall = { method: 'GET', path: FREE_PATHS.account, signal };
 		return (await this.sendForJson(call, readSuccessRecord)).value;
 	}
 
 	/** Reads one page of a list, with the service's clock minus ours, in ms. */
 	private async fetchPage(path: FreePath, query: Query, signal: AbortSignal) {
-		const call: FreeCall = { method: 'GET', path, query, retry: 'ifTemporary', signal };
+		const call: FreeCall = { method: 'GET', path, query, signal };
 		const { value: page, clockOffsetMs } = await this.sendForJson(call, readPage);
 		return { ...page, clockOffsetMs };
 	}

@@ -71,13 +71,13 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 }
 
 /**
- * A call that is not charged. With `ifTemporary`, it is sent again after a temporary failure. Every POST counts as
- * charged, so that none is sent again by mistake.
+ * A call that is not charged. Unless `retry` is `never`, it is sent again after a temporary failure. Every POST counts
+ * as charged, so that none is sent again by mistake.
  */
 export interface FreeCall extends BaseCall {
 	method: 'GET' | 'DELETE';
 	path: FreePath;
-	retry: 'ifTemporary' | 'never';
+	retry?: 'never';
 	/** Decides which calls go first (see `RANKS` in `throttle.ts`). The default is `read`. */
 	kind?: Exclude<CallKind, 'create'>;
 	signal: AbortSignal;
