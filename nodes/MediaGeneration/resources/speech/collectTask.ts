@@ -1,7 +1,7 @@
 import type { IBinaryData, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import type { ServiceRecord, SpeechTask } from '../../../shared/contract';
 import { monotonicNow, whenAborted } from '../../../shared/async/deadline';
-import { invalidInput, throwWithFacts, toFailure } from '../../../shared/failure';
+import { invalidInput, throwWithFacts, type Failure } from '../../../shared/failure';
 import { download, type FileToFetch } from '../../../shared/http/download';
 import { MAX_SUBTITLES_BYTES } from '../../../shared/limits';
 import { hasWebSocket, acquireSocket } from '../../../shared/speech/accountSocket';
@@ -170,8 +170,7 @@ async function fetchSubtitles(
 ): Promise<IBinaryData | undefined> {
 	const fileOptions = { isSubtitles: true, maxBytes: MAX_SUBTITLES_BYTES };
 	const filePromise = fetchFile(item, taskId, task.subtitleUrl, fileOptions);
-	return await filePromise.catch((error: unknown) => {
-		const failure = toFailure(error);
+	return await filePromise.catch((failure: Failure) => {
 		const reason = failure.facts.reason ?? wordingOf(failure).message;
 		item.report.hint(
 			`Subtitles could not be downloaded: ${reason}. Use Collect with 'Download Subtitles' on (free)`,

@@ -1,5 +1,5 @@
 import type { IBinaryData, INodeProperties } from 'n8n-workflow';
-import { Failure, invalidInput, toFailure } from '../../../shared/failure';
+import { Failure, invalidInput } from '../../../shared/failure';
 import { download } from '../../../shared/http/download';
 import { wordingOf } from '../../../shared/n8n/messages';
 import { isImage, mimeFromHeader } from '../../../shared/parsing/fileType';
@@ -134,9 +134,8 @@ export function imageBodyPreparer(
 		const maxBytes = (MAX_ENCODED_BYTES / 4) * 3;
 		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
 		const downloadPromise = download(context, item.credential, file, signal);
-		const storedImage = await downloadPromise.catch((error: unknown) => {
+		const storedImage = await downloadPromise.catch((failure: Failure) => {
 			// The message of a failed download says that the service has generated the file, so it is replaced.
-			const failure = toFailure(error);
 			const reason = failure.facts.reason ?? wordingOf(failure).message;
 			throw badImageFailure(
 				`The image at ${label} could not be downloaded: ${reason}`,
