@@ -206,7 +206,7 @@ export class RetryingClient {
 	/** Does what has to be done before an attempt is sent. Throws if it must not be sent any more. */
 	private async prepareAttempt(call: ApiCall): Promise<void> {
 		const { stopStarting, abortInFlight } = signalsOf(call);
-		for (const step of [call.makeBody, call.onSend]) {
+		for (const step of [call.makeBody, async () => call.onSend?.()]) {
 			throwIfAborted(stopStarting);
 			throwIfAborted(abortInFlight);
 			if (isCreateCall(call) && this.tokenRefusal) throw this.tokenRefusal;
