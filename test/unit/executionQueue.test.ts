@@ -25,6 +25,16 @@ test('what waits for a slot when the trigger is closed fetches nothing, and is t
 	expect(setState).not.toHaveBeenCalled();
 });
 
+test('what a sub-workflow has created is done, so that it starts nothing after a restart either', async () => {
+	const setState = jest.fn();
+	const activation = { isCreatedDownstream: async () => await Promise.resolve(true) };
+	const outbox = { setState, save() {}, reopen() {} };
+	const queue = new ExecutionQueue(activation as unknown as Activation, outbox);
+	const emission = { outboxKey: 'own', name: 'generated', isFinal: true, json: {} };
+	await queue.emitUntilStarted({ ...emission, subject: {} as never });
+	expect(setState.mock.calls).toEqual([['own', 'done']]);
+});
+
 test('an execution that may have failed to start is not started again by an n8n that drops no duplicates', async () => {
 	const emitted = jest.fn();
 	const helpers = {
