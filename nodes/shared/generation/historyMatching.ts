@@ -160,9 +160,9 @@ export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntr
 		}
 	}
 	return (entry) =>
-		entry.identifiers
-			.flatMap((identifier) => ownersByIdentifier.get(identifier) ?? [])
-			.some((owner) => !isSurelyOfAnother(owner, entry));
+		entry.identifiers.some((identifier) =>
+			ownersByIdentifier.get(identifier)?.some((owner) => !isSurelyOfAnother(owner, entry)),
+		);
 }
 
 /**
