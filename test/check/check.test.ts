@@ -219,7 +219,7 @@ test.concurrent('Ctrl+C ends the check also while the trigger is being activated
 	const began = performance.now();
 	const plan = { pay: ['image'], known: [], stop: AbortSignal.timeout(1000) };
 	for await (const { operation } of runPaid(plan, credential)) expect(operation).toBe('trigger');
-	expect(performance.now() - began).toBeLessThan(5000);
+	expect(performance.now() - began).toBeLessThan(15_000);
 	await service.stop();
 });
 
