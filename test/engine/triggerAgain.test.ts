@@ -150,6 +150,24 @@ describe('an event whose execution n8n could not start', () => {
 		expect(trigger.events().slice(before)).toEqual([`completed ${taskId} 100`]);
 	});
 
+	it('holds up the end of its task for a minute at most, once n8n starts executions again', async () => {
+		let isRefusing = true;
+		const execute = async () => {
+			if (isRefusing) throw busy();
+			return {} as IRun;
+		};
+		const trigger = await refusing(0, { parameters: onAll, execute });
+		onRead(answer(200, { status: 'processing' }), ALWAYS);
+		sim.broadcast(message('1', 50));
+		await pass(3600, 600);
+		sim.clearFaults();
+		onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+		await passUntil(() => sim.countOpenSockets() === 1);
+		isRefusing = false;
+		sim.broadcast(message('1', 100));
+		await passUntil(() => trigger.events().includes('completed 1 100'), 60);
+	});
+
 	it('is given up after a day, and told by the next activation', async () => {
 		const setting = { nodeId: 'refused' };
 		const trigger = await refusing(Infinity, setting);
