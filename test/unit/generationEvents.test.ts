@@ -408,6 +408,11 @@ describe('one of several that is refused', () => {
 		expect((outcome as StreamResult).interruptionReason).toBeUndefined();
 	});
 
+	it('is told with the ID of the job, which the file before it has, too', () => {
+		const { outcome } = hear([ofJob[0]!, error({ id: 'job', error: 'UNSAFE' })], 'finish', 2);
+		expect(outcome).toMatchObject({ files: [{ id: 'job' }], reason: 'UNSAFE', failedIds: [null] });
+	});
+
 	it('is one of all: nothing else was told', () => {
 		const isAll = { early: false, outcome: { kind: 'generationFailed', text: 'UNSAFE' } };
 		expect(hear([bare], 'finish', 4)).toMatchObject(isAll);

@@ -278,8 +278,9 @@ export class GenerationEvents {
 		// The id beside a list is that of the whole job, whose failure is that of an entry.
 		const id = idOf(listed.length > 0 ? listed.find(isFailedGeneration) : error);
 		const { reportedFailures } = this;
-		if (facts.reason || !reportedFailures.has(id ?? null))
-			reportedFailures.set(id ?? null, failure);
+		// A file that has arrived does not fail later, so its id is that of the job, and another file has failed.
+		const failedId = this.files.some((file) => file.id === id) ? null : (id ?? null);
+		if (facts.reason || !reportedFailures.has(failedId)) reportedFailures.set(failedId, failure);
 		if (this.requestedCount === 1) this.setOutcome(undefined, failure);
 		this.lastEventIsUnattributedError = id === undefined;
 		if (id !== undefined && !this.outcome) this.onProgress('failed', id);
