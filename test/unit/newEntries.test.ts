@@ -183,6 +183,11 @@ it.each<[string, ServiceRecord[]]>([
 	expect(await setting.look()).toEqual(['slow']);
 });
 
+it('a video is told beside an image that has the same number', async () => {
+	const setting = await watching([entry(7, -1, { type: 'image', file_url: '/7.png' })]);
+	expect(await setting.look(entry(7, 1, { type: 'video' }))).toEqual([7]);
+});
+
 it.each([100, 20])('many at once, on pages of %d, are all told', async (size) => {
 	const setting = await watching(old(300), size);
 	let late = 0;

@@ -6,6 +6,7 @@ import {
 	toHistoryEntries,
 	type HistoryEntry,
 } from '../../shared/generation/historyEntries';
+import { kindInType } from '../../shared/parsing/fileType';
 import { asText, withoutQuery } from '../../shared/parsing/values';
 import type { Page } from '../../shared/parsing/responses';
 import type { Outbox, OutboxItem } from '../activation/outbox';
@@ -160,11 +161,15 @@ const entriesOf = (records: ServiceRecord[], baseUrl: string): FingerprintedEntr
 	}));
 
 /**
- * Returns a digest of an entry's id or, without one, of its file's URL, its time and its prompt. The query of the URL
- * is left out, because it may contain a signature that changes.
+ * Returns a digest of an entry's kind and id, because a service may number videos and images separately. Without an id,
+ * it is a digest of the file's URL, the time and the prompt. The query of the URL is left out, because it may contain a
+ * signature that changes.
  */
 function fingerprintOf({ id, files, record, prompt }: HistoryEntry): string {
 	const unsignedUrl = files[0] ? withoutQuery(files[0].fileUrl) : '';
-	const parts = id === undefined ? [unsignedUrl, asText(record.created_at) ?? '', prompt] : [id];
+	const parts =
+		id === undefined
+			? [unsignedUrl, asText(record.created_at) ?? '', prompt]
+			: [kindInType(record), id];
 	return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12);
 }
