@@ -137,8 +137,7 @@ export class Throttle {
 		waitingSince = 0,
 		memory?: MemoryNeed,
 	): Promise<AdmittedCall> {
-		const isCreate = kind === 'create';
-		const wasQuotaExhausted = this.failFast.isQuotaExhausted;
+		const { isQuotaExhausted: wasQuotaExhausted } = this.failFast;
 		const call: Call = { kind, waitingSince, memory, wasQuotaExhausted, admittedAt: 0 };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
 		const isAdmitted = await this.queue.enter(signal, call, memory ? 'memory' : kind);
@@ -146,7 +145,7 @@ export class Throttle {
 			return { end: (outcome, failure) => this.onEnd(call, outcome, failure) };
 		if (isAdmitted) this.onEnd(call, 'unknown');
 		const reason = abortReason(signal);
-		if (!isCreate) throw reason;
+		if (kind !== 'create') throw reason;
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
 		throw this.failFast.lastFailure ?? reason;
@@ -169,8 +168,7 @@ export class Throttle {
 		if (kind === 'background') delays.push(this.nextBackgroundAt - now);
 		if (kind === 'create')
 			delays.push(createBreaker.delayMs, limit.delayMs(this.inFlight + this.unansweredCreates));
-		const mayFailFast = kind === 'create' && failFast.isQuotaExhausted;
-		const delayMs = mayFailFast ? 0 : Math.max(...delays);
+		const delayMs = kind === 'create' && failFast.isQuotaExhausted ? 0 : Math.max(...delays);
 		// A request that still waits for something else must not keep a place in the order of those that wait for memory.
 		const waitsForMemory = delayMs <= 0 && memory && !this.failsFast(call);
 		return waitsForMemory && !memory.budget.isFree(memory) ? MEMORY_RECHECK_MS : delayMs;
@@ -178,13 +176,12 @@ export class Throttle {
 
 	/** Records that a request is admitted now, and takes the memory for its body. */
 	private onAdmit(call: Call): void {
-		const { kind, memory } = call;
-		memory?.budget.take(memory);
+		call.memory?.budget.take(call.memory);
 		call.admittedAt = this.lastAdmittedAt = monotonicNow();
 		this.requestBreaker.onSent();
 		const backgroundMs = Math.max(BACKGROUND_INTERVAL_MS, BACKGROUND_FACTOR * this.interval.ms);
-		if (kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
-		if (kind !== 'create') return;
+		if (call.kind === 'background') this.nextBackgroundAt = monotonicNow() + backgroundMs;
+		if (call.kind !== 'create') return;
 		this.unansweredCreates++;
 		this.createBreaker.onSent();
 	}
