@@ -68,6 +68,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['error body', 'Late', ['{"message":"Late","trace":["aaaa']],
 	['error body', 'Too late', ['{"kind":"NotAllowed","description":"Too late"}']],
 	['error body', 'Too late', ['{"error":"Too late","description":"A calm voice"}']],
+	['error body', 'UNSAFE', ['{"id":"v1","error":"UNSAFE","description":"A cat on a sofa"}']],
 	['error body', 'invalid_voice_id', ['{"error":{"code":"invalid_voice_id"}}']],
 	// Not every script has spaces.
 	[

@@ -19,10 +19,14 @@ const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
  * Returns undefined if there is none. `isRateLimited` is true if the answer refuses for rate, load or quota.
  */
 export function readReason(value: unknown, isRateLimited = false): string | undefined {
-	// The status and the type of a record are words for programs, but a status is better than nothing. A description may
-	// be about something else, so that it counts only here, where something has failed.
+	// The status and the type of a record are words for programs, but a status is better than nothing. The description of
+	// what has an id is about its content.
 	const relevant = isRecord(value)
-		? [{ ...value, status: undefined, type: undefined }, value.status, value.description]
+		? [
+				{ ...value, status: undefined, type: undefined },
+				value.status,
+				(value.id ?? value.task_id) === undefined ? value.description : undefined,
+			]
 		: value;
 	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
