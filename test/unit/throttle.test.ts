@@ -341,11 +341,11 @@ describe('the throttle', () => {
 		expect(throttle.createBreaker.isOutage).toBe(false);
 	});
 
-	test('the pause doubles after each one that is charged and fails alone, until one succeeds', async () => {
+	test('the pause is longer after each one that is charged and fails alone, until one succeeds', async () => {
 		const throttle = new Throttle();
 		const pauses: number[] = [];
 		let call = await throttle.admit('create', signal);
-		for (const outcome of [...Array<Failure>(6).fill(OVERLOAD), undefined, OVERLOAD]) {
+		for (const outcome of [...Array<Failure>(3).fill(OVERLOAD), undefined, OVERLOAD]) {
 			call.end('succeeded');
 			const task = throttle.startTask();
 			await jest.advanceTimersByTimeAsync(3000);
@@ -356,7 +356,7 @@ describe('the throttle', () => {
 			await jest.advanceTimersByTimeAsync(1_000_000);
 			call = await next;
 		}
-		expect(pauses).toEqual([10, 20, 40, 80, 160, 160, 0, 10]);
+		expect(pauses).toEqual([40, 160, 160, 0, 40]);
 	});
 
 	test('a refusal does not end the pause after one that was charged and failed alone', () => {
@@ -560,7 +560,7 @@ describe('the throttle', () => {
 		tasks[1]!.end();
 		tasks[0]!.end(OVERLOAD);
 		expect(throttle.inFlight).toBe(0);
-		expect(throttle.limit.current).toBe(0.5);
+		expect(throttle.limit.current).toBe(0.125);
 	});
 
 	test.each([

@@ -20,8 +20,9 @@ const MIN_LIMIT = 1 / 32;
  *   account, so the processes get similar shares (AIMD, Chiu and Jain 1989).
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
  * - If nothing else of ours was in flight, other clients have probably taken all places, or the service still counts a
- *   task of ours that has just ended. Then the limit falls to one half, and is halved each time the next call meets the
- *   same (a limit below 1 is from Swift, Kumar et al. 2020). So the pause is 10 s, then 20 s, 40 s and so on.
+ *   task of ours that has just ended. Then the limit falls below 1 (as in Swift, Kumar et al. 2020), and further each
+ *   time the next call meets the same. So the pause after a refusal is 10 s, then 20 s, 40 s and so on. After an overload,
+ *   which was charged, it is 40 s, then 160 s.
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -69,18 +70,18 @@ export class ConcurrencyLimit {
 	onRefused(sentAt: number, inFlight: number): void {
 		// Calls that are sent together meet the same limit, so their refusals count as one.
 		if (sentAt <= this.cutAt) return;
-		this.cutTo(inFlight > 0 ? Math.max(1, DECREASE * inFlight) : this.limitIfAlone);
+		this.cutTo(inFlight > 0 ? Math.max(1, DECREASE * inFlight) : this.limitIfAlone(2));
 	}
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
-		this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone));
+		this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone(8)));
 		this.riseMs = Infinity;
 	}
 
-	/** What the limit is cut to if nothing else of ours was in flight. */
-	private get limitIfAlone(): number {
-		return Math.max(MIN_LIMIT, Math.min(1, this.base) / 2);
+	/** What the limit is cut to if nothing else of ours was in flight. A charged overload divides it by more. */
+	private limitIfAlone(divisor: number): number {
+		return Math.max(MIN_LIMIT, Math.min(1, this.base) / divisor);
 	}
 
 	private cutTo(limit: number): void {
