@@ -95,3 +95,24 @@ test('the runs of an account share what slow start allows, and each has at least
 	await Promise.all(runs);
 	expect([api.throttle.usedSlots, api.throttle.healthyCount]).toEqual([0, 0]);
 });
+
+test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
+	const api = { throttle: new Throttle() };
+	let release = () => {};
+	const released = new Promise<void>((resolve) => (release = resolve));
+	const runAll = async (count: number, run: () => Promise<boolean>) =>
+		await new ConcurrencyLimiter(0).forEach(Array(count).fill({ api }), run);
+	let started = 0;
+	const run = async () => {
+		started++;
+		await released;
+		return true;
+	};
+	const long = runAll(1, run);
+	for (let count = 0; count < 50; count++) await runAll(1, async () => await Promise.resolve(true));
+	const many = runAll(50, run);
+	await new Promise((resolve) => setImmediate(resolve));
+	expect(started).toBe(10);
+	release();
+	await Promise.all([long, many]);
+});

@@ -9,8 +9,8 @@ import type { Throttle } from '../../shared/pace/throttle';
  */
 const FIRST_SECOND_SLOTS = 10;
 /**
- * How many slots the account has at least after that. With 22, three processes lost 51 of 1,000 rows of a service that charges
- * what it can't do above 15 at once, before any row had failed. With fewer, quick images take longer.
+ * How many slots the account has at least after that. With 22, three processes lost 51 of 1,000 rows of a service that
+ * charges what it can't do above 15 at once, before any row had failed. With fewer, quick images take longer.
  */
 const MIN_SLOTS = 16;
 /** The maximum number of slots of a run, if the concurrency is chosen automatically. */
@@ -76,7 +76,8 @@ export class ConcurrencyLimiter {
 	private useSlots(throttle: Throttle, count: number): void {
 		this.usedSlots += count;
 		throttle.usedSlots += count;
-		if (throttle.usedSlots === 0) throttle.healthyCount = 0;
+		// Many successes one after the other don't prove that as many calls may be in flight.
+		throttle.healthyCount = Math.min(throttle.healthyCount, throttle.usedSlots);
 		this.queue.notify();
 	}
 
