@@ -53,14 +53,17 @@ test.each([
 	expect(seconds).toBeLessThan(5);
 });
 
-test('a 200 with unknown words shows them, because they may be about the request', async () => {
-	onCreate(answer(200, { code: 2013, message: 'glyph format error' }));
-	const { error, error_kind } = await failedItem(speech('A'));
-	expect([error, error_kind]).toEqual([
-		expect.stringContaining('glyph format error'),
-		'indeterminate',
-	]);
-});
+test.each([speech, video, image])(
+	'a 200 with unknown words shows them, because they may be about the request: %#',
+	async (of) => {
+		onCreate(answer(200, { code: 2013, message: 'glyph format error' }));
+		const { error, error_kind } = await failedItem(of('A', { timeout: 2 }));
+		expect([error, error_kind]).toEqual([
+			expect.stringContaining('glyph format error'),
+			'indeterminate',
+		]);
+	},
+);
 
 describe('a refusal in other words', () => {
 	test.each<[string, (text: string) => IDataObject, FaultAction]>([

@@ -237,6 +237,10 @@ export function failureOfReport(answer: unknown): Failure {
 		: failure;
 }
 
+/** Returns the words of an answer that has no result and reports no error. Its status is no reason. */
+export const wordsBesideNoResult = (answer: unknown): string | undefined =>
+	isRecord(answer) ? readReason({ ...answer, status: undefined }) : undefined;
+
 /** Returns what `read` finds in a successful answer. Throws a Failure, without the token, if that is nothing. */
 export function parseResponseBody<T>(
 	body: string,
@@ -247,10 +251,7 @@ export function parseResponseBody<T>(
 	const result = read(raw);
 	if (result !== undefined) return result;
 	if (!isErrorAnswer(raw)) {
-		// The status of an answer that reports no error is no reason.
-		const reason = isRecord(raw)
-			? readReason(redact.value({ ...raw, status: undefined }))
-			: undefined;
+		const reason = wordsBesideNoResult(redact.value(raw));
 		throw new Failure('foreignServer', { transient: true, reason });
 	}
 	const { kind, facts } = failureOfReport(redact.value(raw));

@@ -10,6 +10,7 @@ import {
 	isFailedGeneration,
 	isThrottledAnswer,
 	statesFinalReason,
+	wordsBesideNoResult,
 } from './errors';
 import { ListedFiles } from './listedFiles';
 import {
@@ -191,14 +192,19 @@ export class GenerationEvents {
 	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
-		const { kind, facts } = failureOfReport(this.context.redact.value(value));
+		const redacted = this.context.redact.value(value);
+		const { kind, facts } = failureOfReport(redacted);
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		const isRefusal = !isOfGeneration && isErrorAnswer(value);
 		if (isHtml) this.outcome ??= new Failure('foreignServer', { mayBeCharged: true });
 		else if (value === undefined) this.setOutcome('the response was cut off');
 		else if (isRefusal && kind === 'unavailable')
 			this.outcome ??= new Failure('unavailable', { ...facts, mayBeCharged: true });
-		else this.readResult(value, 'the response contained no file');
+		else {
+			const words = wordsBesideNoResult(redacted);
+			const reason = 'the response contained no file';
+			this.readResult(value, words === undefined ? reason : `${reason}: ${words}`);
+		}
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
