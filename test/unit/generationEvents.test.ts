@@ -245,6 +245,16 @@ it.each([
 	expect(hear([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
 });
 
+it.each([
+	['JSON in place of a stream', (data: unknown) => JSON.stringify(data)],
+	['an event', status],
+])('the details in an envelope of a refusal in %s are no progress', (_, tell) => {
+	for (const data of [{ status: 429 }, { message: 'Slow down' }]) {
+		const { progress } = hear([tell({ success: false, message: 'Too many requests', data })]);
+		expect(progress).toEqual([]);
+	}
+});
+
 describe('one of several that is refused', () => {
 	const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => completion({ id, file_url: `/${id}.mp4` }));
 	const error = (data: unknown) => event('error', JSON.stringify(data));

@@ -229,10 +229,14 @@ export class GenerationEvents {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
 		this.listedFiles.add(files);
-		const envelope = isRecord(value) && isRecord(value.data) ? [value.data] : [];
+		const inner = isRecord(value) && isRecord(value.data) ? [value.data] : [];
+		// Beside a refusal, details without an id are no progress of anything.
+		const enveloped = inner.filter(
+			(data) => idOf(data) !== undefined || !isFailedGeneration(value),
+		);
 		const entries: unknown[] = Array.isArray(value)
 			? value
-			: [value, ...envelope, ...this.listIn(value)];
+			: [value, ...enveloped, ...this.listIn(value)];
 		const isFinalData = missingResultReason !== undefined && !entries.some(isInProgress);
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;
