@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { ConcurrencyLimiter } from '../../nodes/MediaGeneration/run/concurrency';
-import { withDeadline } from '../../nodes/shared/async/deadline';
+import { monotonicNow, withDeadline } from '../../nodes/shared/async/deadline';
 import { Queue } from '../../nodes/shared/async/queue';
 import { Semaphore } from '../../nodes/shared/async/semaphore';
 import { Throttle } from '../../nodes/shared/pace/throttle';
@@ -115,4 +115,39 @@ test('a run begins as slowly beside single executions as alone, however many of 
 	expect(started).toBe(10);
 	release();
 	await Promise.all([long, many]);
+});
+
+/** Begins a run of one unit for each of these accounts; its units end when `release` is called. */
+function beginRun(throttles: Throttle[]) {
+	const started: Throttle[] = [];
+	let release = () => {};
+	const released = new Promise<void>((resolve) => (release = resolve));
+	const units = throttles.map((throttle) => ({ api: { throttle } }));
+	const ended = new ConcurrencyLimiter(0).forEach(units, async ({ api }) => {
+		started.push(api.throttle);
+		await released;
+		return true;
+	});
+	return { started, release, ended };
+}
+const many = (throttle: Throttle, count = 20) => Array.from({ length: count }, () => throttle);
+const settle = async () => await new Promise((resolve) => setImmediate(resolve));
+
+test('a run that holds all places of an account leaves another run as many slots', async () => {
+	const throttle = new Throttle();
+	throttle.limit.onRefused(monotonicNow(), 5);
+	const runs = [beginRun(many(throttle)), beginRun(many(throttle))];
+	await settle();
+	expect(runs.map(({ started }) => started.length)).toEqual([4, 4]);
+	for (const { release } of runs) release();
+	await Promise.all(runs.map(({ ended }) => ended));
+});
+
+test('a run has a slot of each of its accounts, whatever another run uses', async () => {
+	const [one, other] = [new Throttle(), new Throttle()];
+	const runs = [beginRun(many(one)), beginRun([...many(other), one])];
+	await settle();
+	expect(runs[1]!.started.filter((throttle) => throttle === one)).toHaveLength(1);
+	for (const { release } of runs) release();
+	await Promise.all(runs.map(({ ended }) => ended));
 });

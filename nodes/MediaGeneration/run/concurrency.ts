@@ -36,6 +36,7 @@ type RunUnit<One> = (unit: One, index: number) => Promise<boolean>;
 export class ConcurrencyLimiter {
 	private readonly startedAt = monotonicNow();
 	private usedSlots = 0;
+	private readonly slotsByAccount = new Map<Throttle, number>();
 	/** The account that uses the fewest slots goes first. */
 	private readonly queue = new Queue<Throttle>(
 		(throttle) => this.delayMsOf(throttle),
@@ -48,7 +49,8 @@ export class ConcurrencyLimiter {
 
 	/** Call this when an item or a part is healthy: an overload would most likely have failed it by now. */
 	onHealthy(throttle: Throttle): void {
-		throttle.healthyCount++;
+		// What is healthy beside few others is no proof for many more: after hours of single calls, slow start begins anew.
+		throttle.healthyCount = Math.min(throttle.healthyCount + 1, throttle.usedSlots / 3);
 		this.queue.notify();
 	}
 
@@ -76,21 +78,23 @@ export class ConcurrencyLimiter {
 	private useSlots(throttle: Throttle, count: number): void {
 		this.usedSlots += count;
 		throttle.usedSlots += count;
-		// Many successes one after the other don't prove that as many calls may be in flight.
-		throttle.healthyCount = Math.min(throttle.healthyCount, throttle.usedSlots);
+		this.slotsByAccount.set(throttle, (this.slotsByAccount.get(throttle) ?? 0) + count);
+		if (throttle.usedSlots === 0) throttle.healthyCount = 0;
 		this.queue.notify();
 	}
 
 	/**
 	 * Returns how long it takes until an account may start one more unit, or until the limits are checked again, in ms.
-	 * If a run, or an account, uses no slot, it may always start one, whatever the limits are.
+	 * Up to the concurrency, a run may always use one slot of each account, whatever the other limits are.
 	 */
 	private delayMsOf(throttle: Throttle): number {
 		const minSlots = monotonicNow() < this.startedAt + 1000 ? FIRST_SECOND_SLOTS : MIN_SLOTS;
 		const healthySlots = Math.max(minSlots, SLOTS_PER_HEALTHY_CALL * throttle.healthyCount);
 		if (this.usedSlots >= (this.concurrency || MAX_SLOTS)) return RECHECK_MS;
-		if (this.usedSlots === 0 || throttle.usedSlots === 0) return 0;
+		if (!this.slotsByAccount.get(throttle)) return 0;
 		if (!this.concurrency && throttle.usedSlots >= healthySlots) return RECHECK_MS;
-		return throttle.limit.delayMs(throttle.usedSlots);
+		// The slots of other runs don't count here: a run that holds all places would leave each other run a single slot.
+		// Their calls take turns in the throttle.
+		return throttle.limit.delayMs(this.slotsByAccount.get(throttle)!);
 	}
 }
