@@ -136,6 +136,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
 	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
+	['end that a task seems to say', 'completed', [{ status: 'done', error: 'none', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
 	[

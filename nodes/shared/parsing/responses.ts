@@ -10,6 +10,7 @@ import {
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import {
+	isEmptyError,
 	isErrorAnswer,
 	isFailedGeneration,
 	isFailureWord,
@@ -79,7 +80,7 @@ function apparentEndOf(
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
 	if (seemsInProgress(status)) return undefined;
-	if (LIKELY_FAILURE_WORD.test(status) || readReason(record.error) !== undefined) return 'error';
+	if (LIKELY_FAILURE_WORD.test(status) || !isEmptyError(record.error)) return 'error';
 	return audioUrl === undefined ? undefined : 'completed';
 }
 
