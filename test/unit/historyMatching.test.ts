@@ -210,6 +210,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['a failed entry that an event told', [failed], [0], { mine: { announcedIds: ['e0'] } }],
 	['what a failed one has not made', [failed, {}], [1], { others: [{ got: [] }] }],
 	['nothing with images: another may have sent the same words', [{}], 'listed', { mine: images }],
+	[
+		'nothing without a prompt, which the service may have written',
+		[{ prompt: 'A boat' }],
+		'listed',
+		{ mine: { ...images, prompt: '' } },
+	],
 	['nothing with another token: it may be of another account', [{}], 'listed', { mine: foreign }],
 	[
 		'what an event told, with another token',

@@ -134,7 +134,8 @@ export const candidatesFor = (
 	entries
 		.filter(isCandidateFor(request))
 		.filter(isUnclaimedBy(requests))
-		.filter(({ prompt }) => prompt === '' || isSameText(prompt, request.prompt))
+		// The service may write a prompt for a request that has none.
+		.filter(({ prompt }) => !prompt || !request.prompt || isSameText(prompt, request.prompt))
 		.reverse();
 
 /**
