@@ -243,9 +243,12 @@ describe('the same call, repeated while the first one is under way', () => {
 		expect(sim.chargedCalls).toBe(1);
 	});
 
-	test('fails as the first one does', async () => {
+	test.each([
+		['a speech', hello],
+		['an image', () => image(TEXT_OF_MODEL)],
+	])('fails as the first one does: %s', async (_, fieldsOf) => {
 		onCreate({ delayMs: 500, ...answer(402, { error: 'Out of credit' }) });
-		const calls = [1, 2].map(async () => await mcp(hello(), { text: 'Hi.' }));
+		const calls = [1, 2].map(async () => await mcp(fieldsOf(), { text: 'Hi.' }));
 		const errors = (await Promise.all(calls)).flat().map(({ error }) => String(error));
 		expect(errors[0]).toContain('out of credit');
 		expect(errors[1]).toBe(errors[0]);

@@ -21,8 +21,8 @@ import { isFindable, type MediaRequest } from '../../shared/generation/requestLe
 
 /** What this process shares among the journals of all runs, by `sharedKey` of a call. */
 class SharedCalls {
-	/** The calls in flight, each with the signal of the run that sends it. */
-	readonly inFlight = new Map<string, { call: Promise<unknown>; stopStarting: StopStarting }>();
+	/** The calls in flight. `isGivenUp` is true for one that has ended because its run was stopped or its time is up. */
+	readonly inFlight = new Map<string, { result: Promise<unknown>; isGivenUp: boolean }>();
 	/** The run that has reserved a request for a call that is not sent. */
 	readonly reservedBy = new Map<string, Journal>();
 }
@@ -257,21 +257,26 @@ export class JournalEntry {
 		if (value && !this.isOfThisService(value))
 			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
 		for (let other = inFlight.get(sharedKey); other; other = inFlight.get(sharedKey)) {
-			const { call, stopStarting: otherStop } = other;
-			const result = await Promise.race([call, whenAborted(stopStarting)])
+			const otherCall = other;
+			const result = await Promise.race([otherCall.result, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
 					// A call that was still refused when its time was up fails with the refusal.
-					if (!otherStop.aborted && !isFailure(error, 'timedOut')) throw error;
+					if (!otherCall.isGivenUp && !isFailure(error, 'timedOut')) throw error;
 				});
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
 		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
 		if (failure) throw failure;
-		const call = create().finally(() => inFlight.delete(sharedKey));
-		inFlight.set(sharedKey, { call, stopStarting });
-		return await call;
+		const call = { result: create(), isGivenUp: false };
+		call.result = call.result.finally(() => {
+			// A moment later, the signal aborts in any case, because the work that it limits has ended.
+			call.isGivenUp = stopStarting.aborted;
+			inFlight.delete(sharedKey);
+		});
+		inFlight.set(sharedKey, call);
+		return await call.result;
 	}
 
 	/**
