@@ -49,8 +49,7 @@ export class ConcurrencyLimiter {
 
 	/** Call this when an item or a part is healthy: an overload would most likely have failed it by now. */
 	onHealthy(throttle: Throttle): void {
-		// What is healthy beside few others is no proof for many more: after hours of single calls, slow start begins anew.
-		throttle.healthyCount = Math.min(throttle.healthyCount + 1, throttle.usedSlots / 3);
+		throttle.healthyCount++;
 		this.queue.notify();
 	}
 
@@ -79,7 +78,8 @@ export class ConcurrencyLimiter {
 		this.usedSlots += count;
 		throttle.usedSlots += count;
 		this.slotsByAccount.set(throttle, (this.slotsByAccount.get(throttle) ?? 0) + count);
-		if (throttle.usedSlots === 0) throttle.healthyCount = 0;
+		// What is healthy beside few others is no proof for many more: after hours of single calls, slow start begins anew.
+		throttle.healthyCount = Math.min(throttle.healthyCount, throttle.usedSlots / 3);
 		this.queue.notify();
 	}
 

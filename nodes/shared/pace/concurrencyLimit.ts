@@ -8,8 +8,6 @@ const ROUNDS_PER_RISE = 16;
 const RISE_MS = 150_000;
 /** A limit below 1 is a pause before the next call: this many ms, divided by the limit. */
 const PAUSE_MS = 5000;
-/** The minimum of the limit, at which the pause is 160 s. */
-const MIN_LIMIT = 1 / 32;
 
 /**
  * How many calls of an account may be in flight at once. There is no limit until a call is refused or fails because too
@@ -21,8 +19,8 @@ const MIN_LIMIT = 1 / 32;
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
  * - If nothing else of ours was in flight, other clients have probably taken all places, or the service still counts a
  *   task of ours that has just ended. Then the limit falls below 1 (as in Swift, Kumar et al. 2020), and further each
- *   time the next call meets the same. So the pause after a refusal is 10 s, then 20 s, 40 s and so on. After an overload,
- *   which was charged, it is 40 s, then 160 s.
+ *   time the next call meets the same. So the pause after a refusal is 10 s, then 20 s, and 40 s from then on. After an
+ *   overload, which was charged, it is 40 s, and 160 s from then on.
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -79,9 +77,12 @@ export class ConcurrencyLimit {
 		this.riseMs = Infinity;
 	}
 
-	/** What the limit is cut to if nothing else of ours was in flight. A charged overload divides it by more. */
+	/**
+	 * What the limit is cut to if nothing else of ours was in flight. After an overload, which is charged, the divisor is
+	 * greater.
+	 */
 	private limitIfAlone(divisor: number): number {
-		return Math.max(MIN_LIMIT, Math.min(1, this.base) / divisor);
+		return Math.min(this.base, Math.max(1 / 4, Math.min(1, this.base)) / divisor);
 	}
 
 	private cutTo(limit: number): void {

@@ -97,7 +97,7 @@ export class Throttle {
 	inFlight = 0;
 	/** How many slots the runs of this process use for the account (see `ConcurrencyLimiter`). */
 	usedSlots = 0;
-	/** How many calls have proved healthy, at most a third of the slots that were used then; 0 once no slot is used. */
+	/** How many calls have proved healthy, at most a third of `usedSlots`. */
 	healthyCount = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
