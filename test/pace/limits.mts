@@ -135,9 +135,9 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		refused: { 3: 0.14, 10: 0.36 },
 		spread: { 3: 1.8, 10: 2.7 },
 	},
-	'4 at once': { refused: { 3: 0.14, 10: 0.26 }, spread: { 10: 3.5 } },
+	'4 at once': { refused: { 3: 0.14, 10: 0.38 }, spread: { 10: 3.5 } },
 	'15 at once': { refused: { 10: 0.15 }, spread: { 3: 1.7, 10: 3 } },
-	'10 at once, then 4': { refused: { 1: 0.07, 3: 0.14, 10: 0.27 }, spread: { 10: 3.5 } },
+	'10 at once, then 4': { refused: { 1: 0.07, 3: 0.14, 10: 0.39 }, spread: { 10: 3.5 } },
 	'4 at once, then 40': {
 		share: { 1: 0.58, 3: 0.6 },
 		refused: { 10: 0.13 },
@@ -145,15 +145,15 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	},
 	'10 or 6 at once, in turns': {
 		share: { 1: 0.68 },
-		refused: { 10: 0.28 },
-		spread: { 10: 2.6 },
+		refused: { 10: 0.27 },
+		spread: { 10: 2.2 },
 	},
 	'4 at once, taken for eleven minutes, Timeout an hour': {
-		refused: { 1: 0.1, 3: 0.23, 10: 0.43 },
+		refused: { 1: 0.13, 3: 0.3, 10: 0.6 },
 		spread: { 10: 2.1 },
 	},
 	'4 at once, Timeout an hour': {
-		refused: { 1: 0.07, 3: 0.16, 10: 0.32 },
+		refused: { 1: 0.07, 3: 0.16, 10: 0.39 },
 		spread: { 3: 1.7, 10: 4 },
 	},
 	'30 a minute, a second batch later': {

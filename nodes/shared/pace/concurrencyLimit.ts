@@ -45,9 +45,8 @@ export class ConcurrencyLimit {
 	/** The ms until one more call fits beside `inFlight` others: 0 or less if now, Infinity if time alone does not help. */
 	delayMs(inFlight: number): number {
 		if (this.base < 1 && inFlight === 0) return this.cutAt + PAUSE_MS / this.base - monotonicNow();
-		const neededLimit = inFlight + 1;
-		if (neededLimit <= this.current) return 0;
-		return (Math.sqrt(neededLimit - this.base) - this.rootOfRise) * this.riseMs;
+		if (inFlight + 1 <= this.current) return 0;
+		return (Math.sqrt(inFlight + 1 - this.base) - this.rootOfRise) * this.riseMs;
 	}
 
 	/** Call this when a call was accepted; `inFlight` is the number of calls in flight, this call included. */
