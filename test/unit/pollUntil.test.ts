@@ -32,6 +32,7 @@ describe('the next reading', () => {
 		['comes soon when the channel is back', WAITING, ['reconnected'], 2000],
 		['is not put off by that', { ...WAITING, nextAt: 1000 }, ['reconnected'], 1000],
 		['is not repeated by a channel that comes and goes', WAITING, CUT, 5000],
+		['is not as rare then as the user allows', { ...LATE, pollMs: 3_600_000 }, CUT, 30_000],
 		['is due, whatever else is heard', DUE, ['progress', 'disconnected', 'reconnected'], 0, true],
 		['follows a reading after a silence', WAITING, ['noOutcome'], 5000],
 		['is rarer beside a channel', WAITING, ['noOutcomeBesideChannel'], 10_000],

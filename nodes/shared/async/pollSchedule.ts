@@ -7,6 +7,8 @@ const MAX_SHORT_PAUSE_MS = 5000;
  * been missed while it was closed.
  */
 const CATCH_UP_MS = 2000;
+/** The longest pause from the last read to that read, in ms. The poll interval may be an hour. */
+const MAX_CATCH_UP_MS = 30_000;
 
 /**
  * What a channel, such as a WebSocket, reports between reads.
@@ -67,8 +69,13 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		case 'disconnected':
 			return readWithin(pollMs);
 		case 'reconnected':
-			// A channel that is cut every few seconds causes no more reads than no channel.
-			return readWithin(Math.max(Math.min(pollMs, CATCH_UP_MS), lastReadAt + pollMs - now));
+			// A channel that is cut every few seconds causes no more reads than no channel, or two a minute.
+			return readWithin(
+				Math.max(
+					Math.min(pollMs, CATCH_UP_MS),
+					lastReadAt + Math.min(pollMs, MAX_CATCH_UP_MS) - now,
+				),
+			);
 		case 'readSoon':
 			return readAfterDouble(hasShortPauses ? pauseMs : 0);
 		case 'noOutcome':
