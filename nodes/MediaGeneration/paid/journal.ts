@@ -243,8 +243,8 @@ export class JournalEntry {
 
 	/**
 	 * Calls `create` and resolves with its result, unless another run of this process has the same call in flight. In
-	 * that case, waits for that call, and resolves or rejects as that call does. If that call is canceled or times out,
-	 * calls `create` itself.
+	 * that case, waits for that call, and resolves or rejects as that call does. If that call ends because its run was
+	 * stopped or its time is up, calls `create` itself.
 	 *
 	 * Rejects with the reason of `stopStarting` if that aborts during the wait, and with a Failure if an earlier
 	 * attempt has sent the call to another Base URL.

@@ -15,9 +15,9 @@ const hasInlineFile = (value: JournalValue): boolean =>
 	'request' in value && value.request.files.some(({ fileUrl }) => isInlineFile(fileUrl));
 
 /**
- * The remembered values of all nodes. If there are more than MAX_RECENT_REQUESTS, `set` evicts the
- * oldest. A value with an inline file is too large to be remembered. Other retries then find the older value, which is
- * enough to keep them from sending the call again.
+ * The remembered values of all nodes. If there are more than MAX_RECENT_REQUESTS, `set` evicts the one whose key was
+ * added first. A value with an inline file is too large to be remembered. Other retries then find the older value,
+ * which is enough to keep them from sending the call again.
  */
 class RecentValues extends Map<string, WrittenValue> {
 	override set(key: string, value: WrittenValue): this {

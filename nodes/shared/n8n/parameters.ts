@@ -40,7 +40,10 @@ export class NodeParameters {
 		this.options = isRecord(options) ? options : {};
 	}
 
-	/** Returns the id in a resource locator. One with white space is most likely a name, and is refused unless it is listed. */
+	/**
+	 * Returns the id in a resource locator. One with white space is most likely a name, so it is refused unless it was
+	 * chosen from the list.
+	 */
 	locator({ name, displayName }: FieldNames): string {
 		const raw = this.readRaw(name, '');
 		const { value, mode } = isRecord(raw) ? raw : { value: raw };
