@@ -148,3 +148,23 @@ test('a call that one retry gives up after a refusal is sent by another retry, w
 	await sent;
 	expect(runs[1]!.reserve(calls(1), 1)?.kind).toBe('overBudget');
 });
+
+test('a call that was charged and has failed is not sent by who waits for it, although its run was stopped', async () => {
+	const store = {};
+	const { entries, stopStarting } = sharedCall(store, store);
+	const stop = new AbortController();
+	const owner = makeCallSignals({ cancelSignal: signal, stopSignal: stop.signal });
+	const [charged, waiting] = entries;
+	const failed = charged!.createOnce(owner.stopStarting, async () => {
+		await Promise.resolve();
+		charged!.setSent({ state: 'sent' });
+		stop.abort();
+		charged!.deleteEverywhere();
+		throw new Failure('generationFailed');
+	});
+	const send = jest.fn(async () => {});
+	const waited = waiting!.createOnce(stopStarting, send);
+	await expect(failed).rejects.toMatchObject({ kind: 'generationFailed' });
+	await expect(waited).rejects.toMatchObject({ kind: 'generationFailed' });
+	expect(send).not.toHaveBeenCalled();
+});

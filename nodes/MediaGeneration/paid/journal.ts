@@ -244,7 +244,7 @@ export class JournalEntry {
 	/**
 	 * Calls `create` and resolves with its result, unless another run of this process has the same call in flight. In
 	 * that case, waits for that call, and resolves or rejects as that call does. If that call ends because its run was
-	 * stopped or its time is up, calls `create` itself.
+	 * stopped or its time is up, calls `create` itself, unless that call was charged and has failed.
 	 *
 	 * Rejects with the reason of `stopStarting` if that aborts during the wait, and with a Failure if an earlier
 	 * attempt has sent the call to another Base URL.
@@ -271,8 +271,11 @@ export class JournalEntry {
 		if (failure) throw failure;
 		const call = { result: create(), isGivenUp: false };
 		call.result = call.result.finally(() => {
+			// What was charged and has failed is not given up, although its run may be stopped meanwhile.
+			const isUnsentOrCollectable =
+				sharedCalls().reservedBy.has(sharedKey) || !this.needsCreateCall;
 			// A moment later, the signal aborts in any case, because the work that it limits has ended.
-			call.isGivenUp = stopStarting.aborted;
+			call.isGivenUp = stopStarting.aborted && isUnsentOrCollectable;
 			inFlight.delete(sharedKey);
 		});
 		inFlight.set(sharedKey, call);
