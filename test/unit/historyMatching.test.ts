@@ -59,6 +59,7 @@ const elsewhere = {
 	file_url: 'https://files.example.com/temporary.mp4',
 };
 const noId = { id: undefined };
+const UUID = '0b4c2f6e-8a1d-4c57-9e3b-5d7f1a2c3e4f';
 const renewed = 'https://files.example.com/e0.mp4?sign=2';
 const clip = (number: number, fields: ServiceRecord, path = 'download') => {
 	return { ...fields, file_url: `https://files.example.com/${path}?job=${number}` };
@@ -133,6 +134,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		[{ created_at: at(-60) }],
 		[0],
 		{ mine: { announcedIds: ['e0'] } },
+	],
+	[
+		'what a UUID proves, with other words, another type and only a day',
+		[{ id: UUID, prompt: 'other', type: 'image', created_at: '2026-01-01' }],
+		[0],
+		{ mine: { announcedIds: [UUID] } },
 	],
 	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
 	[

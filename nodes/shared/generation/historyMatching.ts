@@ -14,6 +14,8 @@ export const LATE_RESULT_MS = 20 * 60 * 1000;
 const CLOCK_TOLERANCE_MS = 2000;
 /** The greatest difference between a zone's time and UTC, in ms. */
 const MAX_ZONE_OFFSET_MS = 14 * 3_600_000;
+/** An id with at least this many characters is a UUID or the like, or a URL: no service gives it to two things. */
+const MIN_UNIQUE_CHARS = 16;
 
 /** Returns the earliest time at which an entry of this request may have been created, in ms since 1970 by our clock. */
 export const earliestEntryTime = ({ sentAt }: MediaRequest): number => sentAt - CLOCK_TOLERANCE_MS;
@@ -162,12 +164,16 @@ export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntr
 	}
 	return (entry) =>
 		entry.identifiers.some((identifier) =>
-			ownersByIdentifier.get(identifier)?.some((owner) => !isSurelyOfAnother(owner, entry)),
+			ownersByIdentifier
+				.get(identifier)
+				?.some(
+					(owner) => identifier.length >= MIN_UNIQUE_CHARS || !isSurelyOfAnother(owner, entry),
+				),
 		);
 }
 
 /**
- * True if an entry with an id of `owner` has another kind, or is older and has other words: the id is then that of
+ * True if an entry with a short id of `owner` has another kind, or is older and has other words: the id is then that of
  * something else, because a service may number its jobs, its files, or each kind of them separately.
  */
 function isSurelyOfAnother(owner: MediaRequest, entry: HistoryEntry): boolean {
