@@ -608,3 +608,13 @@ test.each([
 		}
 	},
 );
+
+test('an expired address is not renewed to the file of another row, whose ID is that of the job', async () => {
+	const list = [{ ...file('7', 60), prompt: 'Another row' }, { ...file('31') }];
+	const api = apiOf(async ({ page }: { page: number }) => pageOf(list, page));
+	ledgerOf(api.credential).add(sent({ prompt: 'Another row' }));
+	const [own] = readGeneratedFiles({ id: '7', file_url: '/temporary/7.mp4' }, 'https://x.example');
+	const request = sent({ announcedIds: ['7'], files: [own!] });
+	const renewed = await findRenewedFile(api, request, own!, new AbortController().signal);
+	expect(renewed.fileUrl).toBe(own!.fileUrl);
+});

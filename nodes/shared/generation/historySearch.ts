@@ -189,7 +189,9 @@ export async function findRenewedFile(
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
 	return await withDeadline(RENEWAL_MS, signal, async (deadline) => {
-		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		const allEntries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		const requests = ledgerOf(api.credential).generations();
+		const entries = withoutOtherRequests(allEntries, request, requests);
 		const ownEntries = entries.filter(matchesByIdentifier([request]));
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
