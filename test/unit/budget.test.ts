@@ -168,3 +168,19 @@ test('a call that was charged and has failed is not sent by who waits for it, al
 	await expect(waited).rejects.toMatchObject({ kind: 'generationFailed' });
 	expect(send).not.toHaveBeenCalled();
 });
+
+test('a call that is refused for its rate until its time is nearly up is sent by who waits for it', async () => {
+	const store = {};
+	const { entries, stopStarting } = sharedCall(store, store);
+	const [refused, waiting] = entries;
+	// The last seconds of an item are for a last look: no call is sent then, though the item goes on.
+	const ended = refused!.createOnce(stopStarting, async () => {
+		await Promise.resolve();
+		refused!.setSent({ state: 'sent' });
+		refused!.setNotAccepted();
+		throw new Failure('rateLimited');
+	});
+	const sent = waiting!.createOnce(stopStarting, async () => await Promise.resolve('sent'));
+	await expect(ended).rejects.toMatchObject({ kind: 'rateLimited' });
+	expect(await sent).toBe('sent');
+});

@@ -261,8 +261,8 @@ export class JournalEntry {
 			const result = await Promise.race([otherCall.result, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
-					// A call that was still refused when its time was up fails with the refusal.
-					if (!otherCall.isGivenUp && !isFailure(error, 'timedOut')) throw error;
+					// A call that was still refused when its time was up, or nearly so, fails with the refusal.
+					if (!otherCall.isGivenUp && !isFailure(error, 'timedOut', 'rateLimited')) throw error;
 				});
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
