@@ -146,6 +146,10 @@ const TABLE: Record<string, string[]> = {
 	credit: [
 		'"You have 5 credits remaining but this needs 20"',
 		'"Credits remaining: 0"',
+		'403 {"error":"You have 3 credits remaining. This request costs 10 credits."}',
+		'429 {"error":"You need 10 credits, but have only 3 credits remaining."}',
+		'"Credits remaining: 3, required: 10"',
+		'"You only have 4 characters remaining"',
 		'400 {"error":"You have used up all your video minutes."}',
 		'402 {"name":"payment_required","errors":["You lack sufficient credits to make this request."]}',
 		'402 {"error":"not enough api tokens"}',
@@ -432,6 +436,7 @@ const TABLE: Record<string, string[]> = {
 		'"Video speed too fast"',
 		'"The speech is too fast"',
 		'"Your video is queued. 20 credits remaining"',
+		'"Your video is queued. You have 20 credits remaining. It takes 2 minutes."',
 		'"An error occurred while processing your request: the prompt is empty"',
 		'"Unexpected error: image is not square"',
 		'"Please retry using a shorter prompt"',
