@@ -99,6 +99,8 @@ const TABLE: Record<string, string[]> = {
 		'"All workers are busy (3 jobs)"',
 		'"Video generation requests too frequent"',
 		'"You are generating video too quickly"',
+		'"You have reached the set concurrency limit of 5 tasks"',
+		'429 {"error":"You have reached the set limit of 10 requests per minute"}',
 		'"You are sending requests too fast"',
 		'{"error_code":13,"error_msg":"Open api qps request limit reached"}',
 		'"服务算力资源不足"',

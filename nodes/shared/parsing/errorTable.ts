@@ -70,7 +70,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:daily|today's|weekly|monthly|per (?:day|week|month))(?! spend)[^.]{0,40} (?:quota|limit|allowance)/,
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
 		// An account's own limit, which pauses the model (Volcengine), and the quota of Azure's API Management.
-		/set limit exceeded|reached the set |call volume quota/,
+		/set limit exceeded|reached the set inference limit|call volume quota/,
 		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
 	],
 	[
