@@ -93,6 +93,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['web page', false, ['{"a":"<html>"}', 'event: x']],
 	['created task', '9', [{ task_id: 9 }, { id: '9' }, { success: true, data: { task_id: '9' } }]],
 	['created task', '9', [{ id: '9', error: { code: 0 } }]],
+	['created task', '9', [{ error_code: 20000000, error_message: 'SUCCESS', data: { id: '9' } }]],
+	['created task', '9', [{ error_code: 'SUCCEED', data: { id: '9' } }]],
 	['created task', '9', [[{ task_id: 9 }], { data: [{ id: 9 }] }, { data: { task: { id: 9 } } }]],
 	['created task', undefined, [[{ task_id: 9 }, { task_id: 8 }]]],
 	['created task', '9', [{ task_id: '9', error: 'Voice replaced' }]],
@@ -194,6 +196,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['page', page, [[{ id: 1 }], { items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
 	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
 	['reason', angles, [{ error: angles }]],
+	['reason', undefined, [{ code: 0, message: 'SUCCEED' }, { status: 200, msg: 'ok' }]],
 	// A sentence that only says that something has failed, or repeats the HTTP status, is the last one to be shown.
 	[
 		'reason',

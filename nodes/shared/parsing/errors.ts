@@ -8,6 +8,9 @@ import type { Redactor } from './redaction';
 
 /** Matches texts that give no reason. */
 const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
+/** Matches codes and words that mean success, such as 0, 200, 20000000 (Alibaba) or NO_ERROR. */
+const SUCCESS_VALUE =
+	/^(?:0*|2\d\d|[12]0{4,}|ok|succe(?:ss|ed)\w*|none|null|no[ _]?error|normal)$/i;
 /** Matches a time, and reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable|\d{4}-\d\d-\d\d[t ][\d:.+-]+z?)$/i;
@@ -28,7 +31,9 @@ export function readReason(value: unknown, isRateLimited = false): string | unde
 				(value.id ?? value.task_id) === undefined ? value.description : undefined,
 			]
 		: value;
-	const texts = errorTextsIn(relevant).filter((text) => !EMPTY_REASON.test(text));
+	const texts = errorTextsIn(relevant).filter(
+		(text) => !EMPTY_REASON.test(text) && !SUCCESS_VALUE.test(text),
+	);
 	const clearTexts = texts.filter((text) => !VAGUE_REASON.test(text));
 	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
 	// The throttle learns from the reason whether the number of simultaneous tasks is limited.
@@ -43,9 +48,6 @@ function plainText(text = ''): string | undefined {
 	const cleaned = truncate(text, 4000).replace(/<[/!]?[a-z][^<>]*>/gi, ' ');
 	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' '), MAX_REASON_CHARS));
 }
-
-/** Matches the values of an error field that mean success, such as 0, 200 or NO_ERROR. */
-const SUCCESS_VALUE = /^(?:0*|2\d\d|ok|success\w*|none|null|no[ _]?error|normal)$/i;
 
 /** True if the value of an error field means that there is no error, such as null or `{ code: 0, message: "" }`. */
 export function isEmptyError(value: unknown): boolean {
