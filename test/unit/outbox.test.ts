@@ -52,6 +52,16 @@ it('published again in the same n8n, a trigger leaves alone what n8n was told, w
 	expect(after.keysIn('done')).toEqual(['told']);
 });
 
+it('a trigger that is closed writes into no copy of the workflow, and keeps none', () => {
+	const data = {};
+	const copies = jest.fn(() => [data]);
+	const store = new Outbox(copies, ROOM, 'closed', true);
+	store.handOver();
+	copies.mockClear();
+	store.save();
+	expect([data, copies.mock.calls]).toEqual([{}, []]);
+});
+
 it('what another process has saved since the trigger was closed here counts', () => {
 	const data = {};
 	const before = new Outbox(() => [data], ROOM, 'moved', true);
@@ -59,12 +69,13 @@ it('what another process has saved since the trigger was closed here counts', ()
 	const clock = jest.spyOn(Date, 'now').mockReturnValue(1);
 	before.handOver();
 	clock.mockReturnValue(2);
-	before.setState('there', 'done');
-	before.save();
+	const elsewhere = new Outbox(() => [data], ROOM, 'moved, elsewhere', true);
+	elsewhere.itemsByKey = new Map(before.itemsByKey).set('there', { state: 'done' });
+	elsewhere.save();
 	const after = new Outbox(() => [data], ROOM, 'moved', true);
 	expect(after.keysIn('tracking')).toEqual(['here']);
 	// What was saved before the trigger was closed here is older.
-	before.setState('here', 'done');
+	for (const taskId of ['here', 'there']) before.setState(taskId, 'done');
 	clock.mockReturnValue(3);
 	before.handOver();
 	expect(new Outbox(() => [data], ROOM, 'moved', true).keysIn('tracking')).toEqual([]);

@@ -80,7 +80,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	 * @param now the current time, in ms since 1970
 	 */
 	constructor(
-		private readonly copies: () => IDataObject[],
+		private copies: () => IDataObject[],
 		private readonly namespace: string,
 		private readonly nodeKey: string,
 		replaysEmitted: boolean,
@@ -133,6 +133,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		return [...this.itemsByKey].filter(([, item]) => item.state === state).map(([key]) => key);
 	}
 
+	/** Writes all events into the static data. Does nothing after `handOver`. */
 	save(): void {
 		const text = JSON.stringify(this.toSavedOutbox());
 		for (const staticData of this.copies()) staticData[this.namespace] = text;
@@ -146,6 +147,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		this.savedAt = Math.max(Date.now(), this.savedAt);
 		// The closed trigger, with the whole workflow, would stay in memory as long as this outbox.
 		this.onReopened = undefined;
+		this.copies = () => [];
 		processContainer.get(Handover).set(this.namespace + this.nodeKey, this);
 	}
 
