@@ -439,6 +439,7 @@ const TABLE: Record<string, string[]> = {
 		'"The speech is too fast"',
 		'"Your video is queued. 20 credits remaining"',
 		'"Your video is queued. You have 20 credits remaining. It takes 2 minutes."',
+		'"Your video is queued. 20 credits remaining, 10 is what it cost."',
 		'"An error occurred while processing your request: the prompt is empty"',
 		'"Unexpected error: image is not square"',
 		'"Please retry using a shorter prompt"',

@@ -99,7 +99,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/out of (?:credit|quota|fund|balance)|no (?:\w{1,20} )?credits? (?:left|remain)|resource pack/,
 		/\b(?:credit|balance|fund|point|coin)s?\b[^.]{0,40}(?:exceeded|exhausted|depleted|used up|too low|not enough|insufficient|empty)/,
 		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,
-		/\b(?:0|only (?:have )?\d+) (?:credit|character)s? remaining|(?:credit|character)s? remaining(?:: 0\b|.{0,40}\b(?:while|but|costs?|needs|needed|required)\b)/,
+		/\b(?:0|only (?:have )?\d+) (?:credit|character)s? remaining|(?:credit|character)s? remaining(?:: 0\b|.{0,40}\b(?:while|but|costs|needs|needed|required)\b)/,
 		/credits? (?:are |is )?required|top(?:ping)? ?up|recharge|arrear|overdue/,
 		/used up all your (?:\w{1,20} )?(?:credit|minute|character|second)|billing (?:hard )?limit|spend(?:ing)? limit|add (?:more )?(?:credit|fund)|buy (?:more )?credit/,
 		/(?:余额|额度|积分)[^，。]{0,6}(?:不足|用尽|用完)|充值|欠费/,
