@@ -81,6 +81,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an end of another name', event('image_ready', twoFiles), { kind: 'complete' }],
 	['an end without a name', `data: {"url":"${FILE}"}\n\n`, { kind: 'complete' }],
 	['an end without a file', completion(withoutFile), { kind: 'lost' }],
+	['an end with words', event('a_complete', '{"message":"Come back"}'), lost(/no file: Come back/)],
 	['an empty end', event('video_generation_complete', '[]'), { kind: 'lost' }],
 	['all failed', completion(unsafe('FAILED')), failed('UNSAFE_GENERATION')],
 	['all cancelled, plainly', JSON.stringify([unsafe('Cancelled')]), failed('UNSAFE_GENERATION')],

@@ -192,19 +192,14 @@ export class GenerationEvents {
 	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
 		const isHtml = looksLikeHtml(this.plainAnswer);
-		const redacted = this.context.redact.value(value);
-		const { kind, facts } = failureOfReport(redacted);
+		const { kind, facts } = failureOfReport(this.context.redact.value(value));
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
 		const isRefusal = !isOfGeneration && isErrorAnswer(value);
 		if (isHtml) this.outcome ??= new Failure('foreignServer', { mayBeCharged: true });
 		else if (value === undefined) this.setOutcome('the response was cut off');
 		else if (isRefusal && kind === 'unavailable')
 			this.outcome ??= new Failure('unavailable', { ...facts, mayBeCharged: true });
-		else {
-			const words = wordsBesideNoResult(redacted);
-			const reason = 'the response contained no file';
-			this.readResult(value, words === undefined ? reason : `${reason}: ${words}`);
-		}
+		else this.readResult(value, 'the response contained no file');
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
@@ -264,8 +259,11 @@ export class GenerationEvents {
 		if (settledCount >= this.requestedCount) this.setOutcome(undefined, this.reportedFailure);
 		// The other files may take minutes longer, so the user sees the progress.
 		else for (const { id } of files) this.onProgress('partially completed', id);
-		if (missingResultReason !== undefined && files.length === 0)
-			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
+		if (missingResultReason !== undefined && files.length === 0) {
+			const words = wordsBesideNoResult(this.context.redact.value(value));
+			const reason = words === undefined ? missingResultReason : `${missingResultReason}: ${words}`;
+			this.setOutcome(reason, undefined, hasEmptyList(value));
+		}
 	}
 
 	private filesIn(data: unknown): GeneratedFile[] {
