@@ -55,8 +55,8 @@ const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for what is charged, in seconds. */
 const PAID_TIMEOUT_S = 600;
 /**
- * How often the check ends a paid operation of which nothing is in progress, in ms: long enough for a limit per minute to
- * pass. Without the check, the node would try until its Timeout.
+ * How often the check looks whether anything of a paid operation is in progress, in ms. If nothing is, the check ends it:
+ * the node would try until its Timeout. This is long enough for a limit per minute to pass.
  */
 const STUCK_CHECK_MS = 60_000;
 const STOPPED = 'error: the check was stopped';

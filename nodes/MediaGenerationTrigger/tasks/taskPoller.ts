@@ -33,7 +33,10 @@ export class TaskPoller {
 		private readonly outbox: Outbox,
 		private readonly executionQueue: ExecutionQueue,
 		private readonly taskId: string,
-		/** Its item in the outbox, which drops the item if the task is a sub-workflow's and many others have ended. */
+		/**
+		 * Its item. A task of a sub-workflow is done from its first event on, so the outbox may drop its item while the
+		 * task is still followed.
+		 */
 		private readonly outboxItem: OutboxItem,
 	) {}
 

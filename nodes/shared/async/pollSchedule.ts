@@ -7,7 +7,7 @@ const MAX_SHORT_PAUSE_MS = 5000;
  * been missed while it was closed.
  */
 const CATCH_UP_MS = 2000;
-/** The longest pause from the last read to that read, in ms. The poll interval may be an hour. */
+/** The longest pause between the last read and that catch-up read, in ms. The poll interval may be an hour. */
 const MAX_CATCH_UP_MS = 30_000;
 
 /**
