@@ -21,8 +21,8 @@ import { isFindable, type MediaRequest } from '../../shared/generation/requestLe
 
 /** What this process shares among the journals of all runs, by `sharedKey` of a call. */
 class SharedCalls {
-	/** The calls in flight. `isGivenUp` is true for one that has ended because its run was stopped or its time is up. */
-	readonly inFlight = new Map<string, { result: Promise<unknown>; isGivenUp: boolean }>();
+	/** The calls in flight. */
+	readonly inFlight = new Map<string, Promise<unknown>>();
 	/** The run that has reserved a request for a call that is not sent. */
 	readonly reservedBy = new Map<string, Journal>();
 }
@@ -243,8 +243,8 @@ export class JournalEntry {
 
 	/**
 	 * Calls `create` and resolves with its result, unless another run of this process has the same call in flight. In
-	 * that case, waits for that call, and resolves or rejects as that call does. If that call ends because its run was
-	 * stopped or its time is up, calls `create` itself, unless that call was charged and has failed.
+	 * that case, waits for that call, and resolves or rejects as that call does. If that call was refused, or ends because
+	 * its run was stopped or its time is up, calls `create` itself.
 	 *
 	 * Rejects with the reason of `stopStarting` if that aborts during the wait, and with a Failure if an earlier
 	 * attempt has sent the call to another Base URL.
@@ -256,30 +256,21 @@ export class JournalEntry {
 		const { value } = this;
 		if (value && !this.isOfThisService(value))
 			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
-		for (let other = inFlight.get(sharedKey); other; other = inFlight.get(sharedKey)) {
-			const otherCall = other;
-			const result = await Promise.race([otherCall.result, whenAborted(stopStarting)])
+		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
+			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
-					// A call that was still refused when its time was up, or nearly so, fails with the refusal.
-					if (!otherCall.isGivenUp && !isFailure(error, 'timedOut', 'rateLimited')) throw error;
+					// The other run has given the call up. It was refused, or its result can still be collected.
+					if (!isFailure(error, 'canceled', 'timedOut', 'rateLimited')) throw error;
 				});
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
 		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
 		if (failure) throw failure;
-		const call = { result: create(), isGivenUp: false };
-		call.result = call.result.finally(() => {
-			// What was charged and has failed is not given up, although its run may be stopped meanwhile.
-			const isUnsentOrCollectable =
-				sharedCalls().reservedBy.has(sharedKey) || !this.needsCreateCall;
-			// A moment later, the signal aborts in any case, because the work that it limits has ended.
-			call.isGivenUp = stopStarting.aborted && isUnsentOrCollectable;
-			inFlight.delete(sharedKey);
-		});
+		const call = create().finally(() => inFlight.delete(sharedKey));
 		inFlight.set(sharedKey, call);
-		return await call.result;
+		return await call;
 	}
 
 	/**
