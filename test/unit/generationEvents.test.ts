@@ -246,6 +246,12 @@ it.each([
 	expect(hear([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
 });
 
+test('what is beside a file is not another file in progress', () => {
+	const { outcome, progress } = hear([status({ ...ITEM, data: { id: 'details' } })], 'finish', 2);
+	expect(outcome).toMatchObject({ files: [{ id: 'v1' }], interruptionReason: undefined });
+	expect(progress.map(({ id }) => id)).toEqual(['v1']);
+});
+
 it.each([
 	['JSON in place of a stream', (data: unknown) => JSON.stringify(data)],
 	['an event', status],

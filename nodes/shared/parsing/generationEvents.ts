@@ -224,7 +224,8 @@ export class GenerationEvents {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
 		this.listedFiles.add(files);
-		const inner = isRecord(value) && isRecord(value.data) ? [value.data] : [];
+		const isEnvelope = files.length === 0 && isRecord(value) && isRecord(value.data);
+		const inner = isEnvelope ? [value.data] : [];
 		// Beside a refusal, details without an id are no progress of anything.
 		const enveloped = inner.filter(
 			(data) => idOf(data) !== undefined || !isFailedGeneration(value),
