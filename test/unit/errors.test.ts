@@ -80,7 +80,11 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['error body', undefined, ['', '{}', 'null', PAGE, '<?xml version="1.0"?><Error>x</Error>']],
 	['status and body', 'tokenRefused', ['401 ', '400 {"error":"invalid_token"}']],
 	['status and body', 'outOfCredit', ['400 {"error":"","message":"No credits left"}']],
-	['status and body', 'outOfCredit', ['400 {"kind":"Refused","description":"No credits left"}']],
+	[
+		'status and body',
+		'outOfCredit',
+		[400, 401, 403].map((code) => `${code} {"kind":"Refused","description":"No credits left"}`),
+	],
 	['status and body', 'outOfCredit', ['429 {"error":"insufficient credit"}']],
 	['status and body', 'outOfCredit', ['500 {"error":"Not enough credits"}']],
 	['status and body', 'rateLimited', [`429 ${PAGE}`, '429 {"error":"Quota of requests"}']],

@@ -133,7 +133,8 @@ const REFUSAL_KINDS: Partial<Record<ErrorMeaning, FailureKind>> = {
  * @param status its HTTP status, if it has one
  */
 export function failureOfAnswer(answer: unknown, status?: number): Failure {
-	const meaning = meaningOf(answer, status) ?? meaningOf(readReason(answer), status);
+	// The reason may stand only in a description.
+	const meaning = meaningOf([answer, readReason(answer)], status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
 	const isRateLimited = kind === 'rateLimited';
 	const reason = readReason(answer, isRateLimited);
