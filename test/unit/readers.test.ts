@@ -139,6 +139,11 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'done', error: 'none', url: FILE }]],
+	[
+		'end that a task seems to say',
+		'completed',
+		[{ status: 'done', error: { code: 'ok', message: '', log_id: '20221011224844' }, url: FILE }],
+	],
 	['end that a task seems to say', 'error', [{ status: 'expired', url: FILE }]],
 	['end that a task seems to say', 'error', [{ status: 'expired', message: 'Too late' }]],
 	[
@@ -196,7 +201,14 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['page', page, [[{ id: 1 }], { items: [{ id: 1 }] }, { data: [{ id: 1 }] }]],
 	['page', undefined, [null, 'x', {}, { total: 3 }, { error: 'no' }, { voices: null }]],
 	['reason', angles, [{ error: angles }]],
-	['reason', undefined, [{ code: 0, message: 'SUCCEED' }, { status: 200, msg: 'ok' }]],
+	[
+		'reason',
+		undefined,
+		[
+			{ code: 0, message: 'SUCCEED' },
+			{ status: 200, msg: 'ok' },
+		],
+	],
 	// A sentence that only says that something has failed, or repeats the HTTP status, is the last one to be shown.
 	[
 		'reason',

@@ -49,11 +49,16 @@ function plainText(text = ''): string | undefined {
 	return asText(truncate(cleaned.replace(/[\s\p{Cc}]+/gu, ' '), MAX_REASON_CHARS));
 }
 
+/** Matches the names of ids in an error field that are there without an error, too. */
+const LOG_ID_FIELD = /^(?:request|log|trace)_?id$/i;
+
 /** True if the value of an error field means that there is no error, such as null or `{ code: 0, message: "" }`. */
 export function isEmptyError(value: unknown): boolean {
 	if (typeof value !== 'object' || value === null)
 		return !value || SUCCESS_VALUE.test(String(value).trim());
-	return Object.values(value).every(isEmptyError);
+	return Object.entries(value).every(
+		([key, field]) => LOG_ID_FIELD.test(key) || isEmptyError(field),
+	);
 }
 
 /**
