@@ -184,3 +184,19 @@ test('a call that is refused for its rate until its time is nearly up is sent by
 	await expect(ended).rejects.toMatchObject({ kind: 'rateLimited' });
 	expect(await sent).toBe('sent');
 });
+
+test('a call that was sent and given up is not collected at another Base URL by who waits for it', async () => {
+	const { runs, entries, stopStarting } = sharedCall({});
+	const elsewhere = { ...credential, baseUrl: 'https://new.example.com' };
+	const [waiting] = runs[0]!.entriesFor({ ...item, credential: elsewhere }, ['']);
+	const first = entries[0]!.createOnce(stopStarting, async () => {
+		await Promise.resolve();
+		entries[0]!.setSent({ state: 'sent' });
+		throw new Failure('timedOut');
+	});
+	const create = jest.fn();
+	const second = waiting!.createOnce(stopStarting, create);
+	await expect(first).rejects.toMatchObject({ kind: 'timedOut' });
+	await expect(second).rejects.toMatchObject({ kind: 'indeterminate' });
+	expect(create).not.toHaveBeenCalled();
+});

@@ -253,9 +253,6 @@ export class JournalEntry {
 		const { inFlight } = sharedCalls();
 		const { sharedKey } = this;
 		this.adoptNewerValue();
-		const { value } = this;
-		if (value && !this.isOfThisService(value))
-			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
 		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
 			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
@@ -266,6 +263,9 @@ export class JournalEntry {
 			throwIfAborted(stopStarting);
 			if (result !== undefined) return result as T;
 		}
+		const { value } = this;
+		if (value && !this.isOfThisService(value))
+			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
 		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
 		if (failure) throw failure;
 		const call = create().finally(() => inFlight.delete(sharedKey));
