@@ -37,7 +37,7 @@ export const MUTANTS = [
 	`pace/circuitBreaker.ts => if (sentAt <= this.openedAt) return; => void sentAt;`,
 	`pace/requestInterval.ts => this.ms * STEP => this.ms`,
 	`pace/concurrencyLimit.ts => this.cutTo(inFlight > 0 ? Math.max(1, DECREASE * inFlight) : this.limitIfAlone(2)); => void DECREASE;`,
-	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone(8))); => void inFlight;`,
+	`pace/concurrencyLimit.ts => this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone(16))); => void inFlight;`,
 	`pace/failFast.ts => this.isQuotaExhausted = false; =>`,
 	`pace/throttle.ts => this.unansweredCreates--; =>`,
 	`pace/throttle.ts => this.inFlight--; =>`,

@@ -145,7 +145,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 	},
 	'10 or 6 at once, in turns': {
 		share: { 1: 0.68 },
-		refused: { 10: 0.27 },
+		refused: { 10: 0.31 },
 		spread: { 10: 2.2 },
 	},
 	'4 at once, taken for eleven minutes, Timeout an hour': {

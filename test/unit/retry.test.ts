@@ -45,7 +45,7 @@ afterEach(() => void jest.useRealTimers());
 it.each([
 	['succeeds', undefined, Infinity],
 	['fails', new Failure('taskFailed'), Infinity],
-	['is overloaded', OVERLOAD, 1 / 8],
+	['is overloaded', OVERLOAD, 1 / 16],
 ])('a stream that %s counts once in flight, until its end', async (_, failure, limit) => {
 	const client = newClient();
 	await client.outcomeOf(CREATE, async (_response, _signal, onAccepted) => {

@@ -7,7 +7,7 @@ const ROUNDS_PER_RISE = 16;
 /** After a refusal, the limit has risen by 1 after this many ms even without a success, by 4 after twice as many. */
 const RISE_MS = 150_000;
 /** A limit below 1 is a pause before the next call: this many ms, divided by the limit. */
-const PAUSE_MS = 5000;
+const PAUSE_MS = 2500;
 
 /**
  * How many calls of an account may be in flight at once. There is no limit until a call is refused or fails because too
@@ -19,8 +19,8 @@ const PAUSE_MS = 5000;
  * - An overload cuts the limit, too: a call was charged and then failed. From then on, only successes raise the limit.
  * - If nothing else of ours was in flight, other clients have probably taken all places, or the service still counts a
  *   task of ours that has just ended. Then the limit falls below 1 (as in Swift, Kumar et al. 2020), and further each
- *   time the next call meets the same. So the pause after a refusal is 10 s, then 20 s, and 40 s from then on. After an
- *   overload, which was charged, it is 40 s, and 160 s from then on.
+ *   time the next call meets the same. So the pause after a refusal is 5 s, then 10 s, 20 s, and 40 s from then on. After
+ *   an overload, which was charged, it is 40 s, and 320 s from then on.
  */
 export class ConcurrencyLimit {
 	/** The limit when it was last cut; it rises from there. */
@@ -72,7 +72,7 @@ export class ConcurrencyLimit {
 
 	/** Call this when a call has failed from an overload. `inFlight` others were in flight when it was accepted. */
 	onOverload(inFlight: number): void {
-		this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone(8)));
+		this.cutTo(Math.min(this.current, inFlight || this.limitIfAlone(16)));
 		this.riseMs = Infinity;
 	}
 
@@ -81,7 +81,7 @@ export class ConcurrencyLimit {
 	 * greater.
 	 */
 	private limitIfAlone(divisor: number): number {
-		return Math.min(this.base, Math.max(1 / 4, Math.min(1, this.base)) / divisor);
+		return Math.min(this.base, Math.max(1 / 8, Math.min(1, this.base)) / divisor);
 	}
 
 	private cutTo(limit: number): void {
