@@ -178,7 +178,8 @@ function* atPace({ asked, ended, stopped, works, attempts }: Family, book: Book)
 	const soon = from + 2 * SECOND;
 	if (Math.min(...sent) > soon && !isSlowed(book, from, soon)) yield 'it begins late';
 	const isCalm = book.faults.every(({ at }) => at > ended[0]!.at);
-	if (!isCalm || most < works.length || works.length > 16) return;
+	// All runs of a process share 16 slots until what is under way proves healthy.
+	if (!isCalm || most < works.length || book.works.length > 16) return;
 	if (Math.max(...sent) > soon) yield 'it goes on late';
 	const late = ended[0]!.at - Math.max(...works.map((work) => work.made?.at ?? Infinity));
 	// After five minutes of silence the history is looked into, every ten seconds.
