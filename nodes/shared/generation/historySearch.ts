@@ -136,7 +136,6 @@ function withoutOtherRequests(
 	const isIdentified = matchesByIdentifier([request]);
 	const isOther = (entry: HistoryEntry) =>
 		entry.prompt !== '' &&
-		entry.prompt !== request.prompt &&
 		prompts.has(entry.prompt) &&
 		isIdentified(entry) &&
 		!isSameText(entry.prompt, request.prompt);
