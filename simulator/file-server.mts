@@ -12,19 +12,23 @@ import type { World } from './world.mts';
  */
 const MIN_TOKEN_LENGTH = 8;
 
-/** Handles a request to the file origin. A request with the token is recorded as a leak and answered with 400. */
+/**
+ * Handles a request to the file origin. A request with an Authorization header or a valid token is answered with 400. It
+ * is recorded as a leak if the token is one of this service: a port may have been that of another service a moment ago,
+ * whose clients still send to it.
+ */
 export async function handleFile(world: World, exchange: Exchange): Promise<void> {
 	const { record, request } = exchange;
-	if (carriesToken(world, request)) {
-		world.leaks.push(record);
+	const isLeak = carriesToken(world, request);
+	if (isLeak) world.leaks.push(record);
+	if (isLeak || request.headers.authorization !== undefined) {
 		return send(world, exchange, errorReply(400, 'authorization_not_expected_here'));
 	}
 	await serveFile(world, exchange);
 }
 
-/** True if a request has an Authorization header, or a valid token in its URL or in any other header. */
+/** True if a request has a valid token in its URL or in a header. */
 function carriesToken(world: World, request: IncomingMessage): boolean {
-	if (request.headers.authorization !== undefined) return true;
 	const requestText = JSON.stringify([request.url, request.headers]);
 	return world
 		.validTokens()

@@ -47,7 +47,7 @@ export class World {
 	listeners: RunningServer[] = [];
 	/** All requests, in the order in which their bodies were read. */
 	readonly requests: RequestRecord[] = [];
-	/** Requests to the file origin that had an Authorization header or the token. */
+	/** Requests to the file origin that had a valid token in their URL or in a header. */
 	readonly leaks: RequestRecord[] = [];
 	/** All speech tasks by id. */
 	readonly tasks = new Map<string, TaskRecord>();

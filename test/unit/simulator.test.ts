@@ -10,7 +10,9 @@ test('a token that reaches the file origin is recorded', async () => {
 	await fetch(url);
 	expect(simulator.leaks).toEqual([]);
 	const file = simulator.fileOrigin + new URL(url).pathname;
-	const leaked = await fetch(file, { headers: { Authorization: 'Bearer demo-token' } });
-	expect([leaked.status, simulator.leaks.length]).toEqual([400, 1]);
+	const sendWith = (token: string) =>
+		fetch(file, { headers: { Authorization: `Bearer ${token}` } });
+	expect([(await sendWith('another-services-token')).status, simulator.leaks]).toEqual([400, []]);
+	expect([(await sendWith('demo-token')).status, simulator.leaks.length]).toEqual([400, 1]);
 	await simulator.close();
 });
