@@ -88,7 +88,8 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['an end that says why, deep inside', event('done_complete', RAI), failed(NOT_CHARGED)],
 	['an item that was filtered', completion(filtered), failed(filtered.status)],
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
-	['a last word with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
+	['a last status with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
+	['last words', status({ message: 'NSFW is off' }), lost(/ended early: NSFW is off$/)],
 	[
 		'words of progress in an end',
 		completion(pending),

@@ -158,7 +158,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		undefined,
 		['THROTTLED', 'NOT_START', 'unknown', 'dreaming', 'TEXT_SUCCESS'].map((status) => ({ status })),
 	],
-	['end that a task seems to say', 'error', ['rejected', 'Timeout'].map(asStatus)],
+	['end that a task seems to say', 'error', ['refused', 'Timeout'].map(asStatus)],
 	// A word for a check may be about one that still runs, and not each word with these letters means a failure.
 	[
 		'end that a task seems to say',

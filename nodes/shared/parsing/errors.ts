@@ -92,7 +92,9 @@ export function reportsError(value: unknown): boolean {
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?!not?_)(?:\w+_)?(?:error|fail(?:ed|ure)?|filtered|cancell?ed)$/i.test(asText(value) ?? '');
+	/^(?!not?_)(?:\w+[ _])?(?:error|fail(?:ed|ure)?|filtered|moderated|rejected|cancell?ed)$/i.test(
+		asText(value) ?? '',
+	);
 
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
@@ -150,34 +152,28 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 const SIGN_OF_START =
 	/"(?:(?:(?:task|job|generation|video|image|operation)_?|uu)?ids?|queue_?position)":(?!null|""|\[\])|"(?:ok|success)":true/i;
 
-/** True for a record whose status seems to mean “in progress”. */
-const hasProgressStatus = (value: unknown): boolean =>
-	isRecord(value) && seemsInProgress(value.status);
+/** Returns the status of an answer, an event or an entry; of a text, the text itself. */
+export const statusOf = (answer: unknown): unknown =>
+	isRecord(answer) ? (answer.status ?? answer.state ?? answer.task_status) : answer;
 
 /** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
-	!hasProgressStatus(answer) &&
+	!(isRecord(answer) && seemsInProgress(statusOf(answer))) &&
 	!SIGN_OF_START.test(JSON.stringify(answer));
 
-/** If an answer without a file has one of these meanings, usually no file will follow. */
+/** After an error with one of these meanings, usually no file will follow. */
 const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>(['credit', 'not_allowed', 'moderation']);
 /** Statuses that refuse for rate, load or quota if the JSON of the answer says so. */
 const OVERLOAD_STATUSES = [503, 529];
 
 /** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
-const REASON_FIELD = /"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"[^"]/i;
+const REASON_FIELD =
+	/"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"(?!(?:none|null|n\/a)?")/i;
 
-/**
- * True if a result without a file says why there will be none. Beside a status that means “in progress”, words such as
- * “safety check” say so only in an error.
- */
+/** True if a result without a file has a field that says why there will be none. */
 export const statesFinalReason = (result: unknown): boolean =>
-	Array.isArray(result)
-		? result.some(statesFinalReason)
-		: REASON_FIELD.test(JSON.stringify(result) ?? '') ||
-			((!hasProgressStatus(result) || isErrorAnswer(result)) &&
-				FINAL_MEANINGS.has(meaningOf(result)));
+	!seemsInProgress(statusOf(result)) && REASON_FIELD.test(JSON.stringify(result) ?? '');
 
 /** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
 const LIKELY_PROGRESS_WORD =
@@ -188,7 +184,7 @@ export const seemsInProgress = (status: unknown): boolean =>
 
 /** True if an answer reports an error, or its status is one of the usual words for failure; also for such a word. */
 export const isErrorAnswer = (answer: unknown): boolean =>
-	reportsError(answer) || isFailureWord(isRecord(answer) ? answer.status : answer);
+	reportsError(answer) || isFailureWord(statusOf(answer));
 
 /**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
@@ -196,7 +192,7 @@ export const isErrorAnswer = (answer: unknown): boolean =>
  */
 export const isFailedGeneration = (entry: unknown): boolean =>
 	isErrorAnswer(entry) &&
-	(statesFinalReason(entry) || !seemsInProgress(isRecord(entry) ? entry.status : entry));
+	(FINAL_MEANINGS.has(meaningOf(entry)) || !seemsInProgress(statusOf(entry)));
 
 /** Returns the Failure of an error status or a redirect. `body` must not contain the token. */
 export function failureOfStatus(status: number, body: string): Failure {
@@ -245,9 +241,12 @@ export function failureOfReport(answer: unknown): Failure {
 		: failure;
 }
 
-/** Returns the words of an answer that has no result and reports no error. Its status is no reason. */
-export const wordsBesideNoResult = (answer: unknown): string | undefined =>
-	isRecord(answer) ? readReason({ ...answer, status: undefined }) : undefined;
+/** Returns the words of an answer that has no result and reports no error. A status is no reason. */
+export function wordsBesideNoResult(answer: unknown): string | undefined {
+	if (Array.isArray(answer)) return undefined;
+	const words = readReason(isRecord(answer) ? { ...answer, status: undefined } : answer);
+	return words !== undefined && !/\s/.test(words) && seemsInProgress(words) ? undefined : words;
+}
 
 /** Returns what `read` finds in a successful answer. Throws a Failure, without the token, if that is nothing. */
 export function parseResponseBody<T>(

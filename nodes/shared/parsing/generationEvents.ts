@@ -10,6 +10,7 @@ import {
 	isFailedGeneration,
 	isThrottledAnswer,
 	statesFinalReason,
+	statusOf,
 	wordsBesideNoResult,
 } from './errors';
 import { ListedFiles } from './listedFiles';
@@ -99,7 +100,7 @@ export class GenerationEvents {
 	private readonly reportedFailures = new Map<string | null, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
-	/** The data of the last event. */
+	/** The data of the last event, or a JSON answer. */
 	private lastEventData: unknown;
 	/** True if the stream broke or was closed by us, so that further events may have been missed. */
 	private isBroken = false;
@@ -191,6 +192,7 @@ export class GenerationEvents {
 
 	private readPlainAnswer(): void {
 		const value = parseJson(this.plainAnswer);
+		this.lastEventData = value;
 		const isHtml = looksLikeHtml(this.plainAnswer);
 		const { kind, facts } = failureOfReport(this.context.redact.value(value));
 		const isOfGeneration = idOf(value) !== undefined || this.filesIn(value).length > 0;
@@ -246,8 +248,8 @@ export class GenerationEvents {
 					this.idsInProgress.add(id);
 					this.hasIdsBesideFiles ||= files.length > 0;
 				}
-				const { status, message = undefined } = isRecord(entry) ? entry : { status: entry };
-				const statusText = asText(status) ?? asText(message) ?? (id && 'working');
+				const message = isRecord(entry) ? entry.message : undefined;
+				const statusText = asText(statusOf(entry)) ?? asText(message) ?? (id && 'working');
 				// The id is passed on, because it proves later which history entry is the result.
 				if (statusText)
 					this.onProgress(truncate(this.context.redact.text(statusText), MAX_REASON_CHARS), id);
@@ -260,11 +262,8 @@ export class GenerationEvents {
 		if (settledCount >= this.requestedCount) this.setOutcome(undefined, this.reportedFailure);
 		// The other files may take minutes longer, so the user sees the progress.
 		else for (const { id } of files) this.onProgress('partially completed', id);
-		if (missingResultReason !== undefined && files.length === 0) {
-			const words = wordsBesideNoResult(this.context.redact.value(value));
-			const reason = words === undefined ? missingResultReason : `${missingResultReason}: ${words}`;
-			this.setOutcome(reason, undefined, hasEmptyList(value));
-		}
+		if (missingResultReason !== undefined && files.length === 0)
+			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
 
 	private filesIn(data: unknown): GeneratedFile[] {
@@ -373,9 +372,14 @@ export class GenerationEvents {
 			const mayOthersCome =
 				(this.isAnyFileInProgress || isOneRefused) &&
 				(isCutOff || !this.lastEventIsUnattributedError);
+			// The words of a failure are its own reason.
+			const lastWords = reportedFailure
+				? undefined
+				: wordsBesideNoResult(this.context.redact.value(this.lastEventData));
+			const reasons = [interruptionReason ?? this.defaultInterruption, lastWords];
 			this.outcome ??= failure ?? {
 				...result,
-				interruptionReason: interruptionReason ?? this.defaultInterruption,
+				interruptionReason: reasons.filter(Boolean).join(': '),
 				isEmpty,
 				failure: mayOthersCome ? undefined : reportedFailure,
 			};

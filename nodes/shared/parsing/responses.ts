@@ -17,6 +17,7 @@ import {
 	readReason,
 	reportsError,
 	seemsInProgress,
+	statusOf,
 } from './errors';
 import { kindInType, topLevelType } from './fileType';
 import type { Redactor } from './redaction';
@@ -154,7 +155,7 @@ const fileListKeys = (kind?: MediaKind) => [
 
 /** True for a status word that seems to mean “in progress”, and for an entry with such a word that has not failed. */
 export const isInProgress = (entry: unknown): boolean =>
-	!isFailedGeneration(entry) && seemsInProgress(isRecord(entry) ? entry.status : entry);
+	!isFailedGeneration(entry) && seemsInProgress(statusOf(entry));
 
 /**
  * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of
