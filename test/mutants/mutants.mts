@@ -47,7 +47,7 @@ export const MUTANTS = [
 	`n8n/selfStart.ts => if (context.getMode() !== 'trigger') return undefined; => if (context.getMode()) return undefined;`,
 	`activation/outbox.ts => item.state = state; =>`,
 	`activation/outbox.ts => for (const staticData of this.copies()) staticData[this.namespace] = text; => void text;`,
-	`tasks/taskPoller.ts => emission !== this.latestProgress => this.latestProgress === undefined`,
+	`tasks/taskPoller.ts => emission !== this.latestEmission => this.latestEmission === undefined`,
 	`activation/executionQueue.ts => [this.activation.identityKey, outboxKey, name] => [this.activation.identityKey, outboxKey, name, Math.random()]`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
 	// The token.

@@ -23,8 +23,8 @@ const MAX_RETRY_PAUSE_MS = 300_000;
 export class TaskPoller {
 	/** The highest percentage so far, 0 to 100. */
 	private highestPercentage = 0;
-	/** The latest progress event. Older progress events that still wait to be emitted are outdated. */
-	private latestProgress: Emission | undefined;
+	/** The latest event. Older progress events that still wait to be emitted are outdated. */
+	private latestEmission: Emission | undefined;
 	/** Resolves when all events that were passed to `emit` so far have left the execution queue. */
 	private previousEmissions = Promise.resolve();
 
@@ -102,8 +102,6 @@ export class TaskPoller {
 		if (event === 'completed') this.highestPercentage = 100;
 		const isWanted = this.activation.settings.events.has(event);
 		this.outbox.setState(this.taskId, isWanted ? 'pending' : 'done');
-		if (!isWanted) return;
-		this.latestProgress = undefined;
 		this.emit(event, eventFields, task);
 	}
 
@@ -124,14 +122,14 @@ export class TaskPoller {
 			outboxKey: id,
 			name: isProgress ? `progress ${highestPercentage}` : event,
 			isFinal: event === 'completed' || event === 'failed',
-			isOutdated: isProgress ? () => emission !== this.latestProgress : undefined,
+			isOutdated: isProgress ? () => emission !== this.latestEmission : undefined,
 			subject: task
 				? { id, prompt: asText(task.raw.input) }
 				: { id, readPrompt: async () => asText((await api.getTask(id, closing)).raw.input) },
 			json: { event, task_id: id, process_percentage: highestPercentage, ...eventFields },
 			fetchFiles: url !== undefined && settings.wantsFile(url) ? fetchFiles : undefined,
 		};
-		if (isProgress) this.latestProgress = emission;
+		this.latestEmission = emission;
 		this.previousEmissions = this.previousEmissions.then(
 			async () => await this.executionQueue.emitUntilStarted(emission),
 		);
