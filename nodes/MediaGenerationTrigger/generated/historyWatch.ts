@@ -57,11 +57,10 @@ export class HistoryWatch {
 
 	private async pollLoop(): Promise<void> {
 		const { closing, settings } = this.activation;
-		for (;;) {
+		while (!closing.aborted) {
 			// All triggers of this process poll at the same moments, so that they share the reads.
 			const msSinceMoment = performance.now() % settings.checkIntervalMs;
 			await sleep(Math.ceil(settings.checkIntervalMs - msSinceMoment), closing);
-			if (closing.aborted) return;
 			await this.poll(closing).then(
 				() => (this.hasWarned = false),
 				(error: unknown) => this.reportFailure(error),

@@ -71,7 +71,7 @@ export class TaskWatch {
 		// If the account cannot be read either, the socket is not at fault.
 		const isSocketAtFault =
 			!accountSocket.isOpen && (await tokenError(api, TOKEN_CHECK_TTL_MS, closing)) === undefined;
-		if (isSocketAtFault && !closing.aborted) throw new Failure('webSocketBlocked');
+		if (isSocketAtFault) throw new Failure('webSocketBlocked');
 	}
 
 	/**
@@ -120,7 +120,7 @@ export class TaskWatch {
 		const { api, closing, onFatal } = this.activation;
 		while (!closing.aborted) {
 			await sleep(SOCKET_CHECK_MS, closing);
-			if (closing.aborted || this.accountSocket.isOpen) continue;
+			if (this.accountSocket.isOpen) continue;
 			const error = await tokenError(api, TOKEN_CHECK_TTL_MS, closing);
 			if (isFailure(error, 'tokenRefused')) onFatal(error);
 		}
