@@ -139,15 +139,14 @@ export class HistoryWatch {
 
 /** Returns the json of an event about an entry that has a file, or has failed. */
 function eventOf({ record, id, files, hasFailed }: HistoryEntry, redact: Redactor): IDataObject {
-	const recordWithId = id === undefined ? record : { ...record, id };
 	if (hasFailed) {
 		// The record is redacted before its reason is truncated, because a truncated token might not be recognized.
 		const { facts } = failureOfAnswer(redact.value(record));
 		const error = facts.reason ?? 'The service gave no reason';
 		const error_kind = errorKindOf(new Failure('generationFailed', facts));
-		return { ...recordWithId, event: 'failed', error, error_kind } as IDataObject;
+		return { ...record, id, event: 'failed', error, error_kind } as IDataObject;
 	}
-	const event = { ...recordWithId, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
+	const event = { ...record, id, event: 'generated', file_url: files[0]!.fileUrl } as IDataObject;
 	// An `error` in this event means that a download has failed, so an empty one from the service is removed.
 	if (isEmptyError(record.error)) delete event.error;
 	return event;

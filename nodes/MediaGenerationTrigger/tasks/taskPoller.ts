@@ -81,7 +81,7 @@ export class TaskPoller {
 
 	private onCompleted(task: SpeechTask): void {
 		const { status, audioUrl } = task;
-		this.onEnd('completed', { status, ...(audioUrl && { audio_url: audioUrl }) }, task);
+		this.onEnd('completed', { status, audio_url: audioUrl }, task);
 	}
 
 	/** If `error` means that the task has ended, emits that event if it is selected. Otherwise returns the Failure. */
