@@ -5,7 +5,7 @@ import { isPaid, nameOf, OPERATIONS } from '../service/operations.mts';
 import { MATRIX } from './matrix.mts';
 import type { Row } from './row.mts';
 
-/** What is lost where a process of n8n is killed (test/worlds/ledger.mts), and where to find it. */
+/** What is lost if a process of n8n is killed (see `lostBy` of test/worlds/trace.mts), and where to find it. */
 const LOST = {
 	'what the node remembers':
 		'n8n saves nothing about a node that is still running, so the second retry of the execution sends every request again (the first sends nothing, and says where to look)',

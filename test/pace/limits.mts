@@ -26,14 +26,16 @@ const from = (first: number, last: number, more: Omit<Fault, 'at' | 'forMs'>): F
 	return { at: first * MINUTE, forMs: (last - first) * MINUTE, ...more };
 };
 const always = (more: Omit<Fault, 'at' | 'forMs'>) => from(0, 6000, more);
-const second = (most: number) => ({ kind: 'rate', ms: 1000, as: 'told', most }) as const;
-const minute = (most: number, as = 'told') => ({ kind: 'rate', ms: MINUTE, as, most }) as const;
-const atOnce = (most: number, as: number | string = 429) => ({ kind: 'atOnce', as, most }) as const;
+const second = (limit: number) => ({ kind: 'rate', ms: 1000, mode: 'retryAfter', limit }) as const;
+const minute = (limit: number, mode = 'retryAfter') =>
+	({ kind: 'rate', ms: MINUTE, mode, limit }) as const;
+const atOnce = (limit: number, mode: number | string = 429) =>
+	({ kind: 'concurrency', mode, limit }) as const;
 /** What another client of the account leaves: by turns all, and a part. */
 const shared = (limitOf: typeof second | typeof atOnce, all: number, part: number) =>
 	Array.from({ length: 240 }, (_, turn) => from(turn, turn + 1, limitOf(turn % 2 ? part : all)));
 const MESSAGES = { none: 'none', early: 'early' } as const;
-const messages = (as: keyof typeof MESSAGES) => always({ kind: 'messages', as });
+const messages = (mode: keyof typeof MESSAGES) => always({ kind: 'messages', mode });
 
 export const LIMITS: Record<string, Row> = {
 	'2 a second': { faults: [always(second(2))] },

@@ -17,7 +17,7 @@ async function played(row: Row, processes: number, seed: number) {
 	const executionOf = (process: number, at: number, count: number): Execution => ({
 		...{ name: `execution ${process}${at ? ' later' : ''}`, at, process, operation },
 		...{ options: { timeout }, onError: 'continueRegularOutput' },
-		...{ tries: 1, rounds: 1, amount: 1, stopAfter: undefined },
+		...{ tries: 1, rounds: 1, fileCount: 1, stopAfter: undefined },
 		items: Array.from({ length: count }, (_, index) => `Picture ${process}-${index}-${at}.`),
 	});
 	const executions = Array.from({ length: processes }, (_, process) =>
@@ -34,10 +34,10 @@ async function played(row: Row, processes: number, seed: number) {
 function leastMs(limits: Fault[], works: number[], againAt = Infinity): number {
 	const sent: Array<{ at: number; end: number }> = [];
 	let now = 0;
-	const isLimited = ({ at, forMs, most = Infinity, ms }: Fault) => {
+	const isLimited = ({ at, forMs, limit = Infinity, ms }: Fault) => {
 		if (at > now || now >= at + forMs) return false;
 		const counted = sent.filter((each) => (ms ? each.at > now - ms : each.end > now));
-		return counted.length >= most;
+		return counted.length >= limit;
 	};
 	for (const [index, ms] of works.entries()) {
 		if (index === works.length / 2) now = Math.max(now, againAt < Infinity ? againAt : 0);
@@ -58,7 +58,7 @@ async function measureOnce(name: string, processes: number, seed: number) {
 	});
 	const refusals = lines.filter((line) => line.what === 'answer' && line.status === 429).length;
 	const sent = lines.filter((line) => line.what === 'request' && line.host.startsWith('api'));
-	const given = ends.flatMap((end) => end.given);
+	const outputs = ends.flatMap((end) => end.outputs);
 	const possible = row.beside
 		? (await played({ ...row, ...row.beside }, processes, seed)).lastEnd + row.beside.later
 		: leastMs(row.faults, works, row.againAt);
@@ -67,7 +67,7 @@ async function measureOnce(name: string, processes: number, seed: number) {
 		minutes: lastEnd / 60_000,
 		share: possible / lastEnd,
 		refused: refusals / sent.length,
-		lost: given.filter(({ json }) => json.error !== undefined).length / given.length,
+		lost: outputs.filter(({ json }) => json.error !== undefined).length / outputs.length,
 		/** The last end beside the first. */
 		spread: Math.max(...first) / Math.min(...first),
 	};

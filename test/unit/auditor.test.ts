@@ -1,46 +1,51 @@
 import { audit } from '../worlds/auditor.mts';
-import type { Line } from '../worlds/ledger.mts';
+import type { Line } from '../worlds/trace.mts';
 import { TOKEN } from '../worlds/service.mts';
 
-/* A ledger in which all is well, and what the auditor says once it has been damaged by hand. */
+/* A trace without violations, and what the auditor finds once the trace is damaged. */
 
 const text = 'One text.';
 const [execution, process, trigger, id] = ['execution 0', 'n8n 0', 'trigger 0', 'speech-0'];
-const asked = {
+const plan = {
 	...{
 		operation: 'speech:speak' as const,
 		items: [text],
 		onError: 'stopWorkflow' as const,
 		tries: 1,
 	},
-	amount: 1,
+	fileCount: 1,
 	options: { timeout: 900, concurrency: 1, subtitles: true, maxPaidPerExecution: 2 },
 };
-const wanted = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };
+const settings = { events: ['completed', 'failed'], taskIds: [] as string[], download: true };
 const path = '/v1/labs/task';
 const by = { host: 'api.worlds.test', process, bearsToken: true, query: '', attempt: 1 };
 const json = { task_id: id, audio_url: `https://files.worlds.test/made/${id}.wav` };
-const item = { text, marks: [id], fields: ['data', 'subtitles'], json };
-const told = { text: '', marks: [id], fields: ['data'], json: { event: 'completed', task_id: id } };
+const item = { text, fileIds: [id], fields: ['data', 'subtitles'], json };
+const eventItem = {
+	text: '',
+	fileIds: [id],
+	fields: ['data'],
+	json: { event: 'completed', task_id: id },
+};
 
 const GOOD: Line[] = [
-	{ at: 0, what: 'published', trigger, process, wanted },
+	{ at: 0, what: 'published', trigger, process, settings },
 	{ at: 0, what: 'saved', trigger, text: '{}' },
-	{ at: 1000, what: 'begun', execution, process, asked },
+	{ at: 1000, what: 'begun', execution, process, plan },
 	{ at: 1000, what: 'attempt', attempt: 1, execution, texts: [text] },
 	{ at: 1000, what: 'request', n: 0, method: 'POST', path, text, ...by },
 	{ at: 1000, what: 'charge', n: 0, id, text },
-	{ at: 1000, what: 'told', id },
+	{ at: 1000, what: 'announced', id },
 	{ at: 1000, what: 'answer', n: 0, status: 200 },
-	{ at: 9000, what: 'made', id, marks: [id] },
-	{ at: 9000, what: 'heard', id, percentage: 100, process },
+	{ at: 9000, what: 'made', id, fileIds: [id] },
+	{ at: 9000, what: 'message', id, percentage: 100, process },
 	{ at: 9000, what: 'request', n: 1, method: 'GET', path: `${path}/${id}`, ...by },
 	{ at: 9000, what: 'served', file: `${id}.wav` },
 	{ at: 9000, what: 'emitted', trigger, process, key: 'key', event: 'completed' },
-	{ at: 9000, what: 'started', trigger, key: 'key', isNew: true, given: told },
-	{ at: 9500, what: 'ended', execution, status: 'success', given: [item] },
+	{ at: 9000, what: 'started', trigger, key: 'key', isNew: true, output: eventItem },
+	{ at: 9500, what: 'ended', execution, status: 'success', outputs: [item] },
 	{ at: 2_000_000, what: 'unpublished', trigger },
-	{ at: 2_000_000, what: 'left', timers: 0, requests: 0, sockets: 0 },
+	{ at: 2_000_000, what: 'leftOpen', timers: 0, requests: 0, sockets: 0 },
 ];
 
 type What = Line['what'];
@@ -51,14 +56,14 @@ const add = (...lines: Line[]) => [...GOOD, ...lines].sort((a, b) => a.at - b.at
 const change = (what: What, more: object) =>
 	GOOD.map((line) => (line.what === what ? ({ ...line, ...more } as Line) : line));
 const lacking = (what: What) => GOOD.filter((line) => line.what !== what);
-const given = (...all: object[]) =>
-	change('ended', { given: all.map((one) => ({ ...item, ...one })) });
-const event = (more: object) => ({ given: { ...told, ...more } });
+const outputs = (...all: object[]) =>
+	change('ended', { outputs: all.map((one) => ({ ...item, ...one })) });
+const event = (more: object) => ({ output: { ...eventItem, ...more } });
 const reading = { method: 'GET', path: `${path}/${id}` };
 const retry = `${execution} again`;
-const failing = { status: 'error', error: id, given: [] };
+const failing = { status: 'error', error: id, outputs: [] };
 
-test('nothing is wrong with a ledger in which all is well', () => {
+test('a trace without violations', () => {
 	expect(audit({ lines: GOOD })).toEqual([]);
 });
 
@@ -72,30 +77,30 @@ const DAMAGED: Record<string, Line[]> = {
 		...[again('request', 60, { n: 5, attempt: 2 }), again('charge', 60, { n: 5 })],
 	),
 	'paidOnce: more than the limit': add(...[5, 6].map((n) => again('request', 2, { n }))),
-	"ownFile: another's file": given({ text: 'Other.' }),
-	"ownFile: another's address": given({ text: 'Other.', marks: [] }),
+	"ownFile: another's file": outputs({ text: 'Other.' }),
+	"ownFile: another's address": outputs({ text: 'Other.', fileIds: [] }),
 	"ownFile: another client's file, of the same words": [
-		...given({ marks: ['speech-1'], json: {} }),
+		...outputs({ fileIds: ['speech-1'], json: {} }),
 		again('charge', 2, { n: undefined, id: 'speech-1' }),
-		again('made', 8, { id: 'speech-1', marks: ['speech-1'] }),
+		again('made', 8, { id: 'speech-1', fileIds: ['speech-1'] }),
 	],
-	'ownFile: a file twice': given({}, {}),
-	'ownFile: nothing given': given(),
-	'ownFile: an address without its file': given({ marks: [] }),
+	'ownFile: a file twice': outputs({}, {}),
+	'ownFile: nothing given': outputs(),
+	'ownFile: an address without its file': outputs({ fileIds: [] }),
 	'ownFile: a file that nobody has made yet': change('made', { at: 9600 }),
-	'ownFile: an error, and on it goes': given({}, { json: { error: id } }),
-	'deliveredOrNamed: nothing given': given(),
-	'deliveredOrNamed: no subtitles': given({ fields: ['data'] }),
+	'ownFile: an error, and on it goes': outputs({}, { json: { error: id } }),
+	'deliveredOrNamed: nothing given': outputs(),
+	'deliveredOrNamed: no subtitles': outputs({ fields: ['data'] }),
 	'inTime: no end': lacking('ended'),
 	'inTime: an end hours later': change('ended', { at: 9_000_000 }),
 	'inTime: a reading after the end': add(again('request', 20, reading)),
 	'inTime: a reading long after the timeout': add(again('request', 1000, reading)),
 	'endsWell: a failure with a fault that passes': [
-		{ at: 0, what: 'fault', kind: 'sockets', as: 'deaf', ends: 5000 },
+		{ at: 0, what: 'fault', kind: 'sockets', mode: 'deaf', ends: 5000 },
 		...change('ended', failing),
 	],
 	'endsWell: a retry that fails after the faults': change('ended', failing),
-	'endsWell: a retry that fails once all was made and told': [
+	'endsWell: a retry that fails once all was made and announced': [
 		{ at: 0, what: 'fault', kind: 'quota', ends: 5000 },
 		...change('ended', failing),
 		...[
@@ -104,16 +109,16 @@ const DAMAGED: Record<string, Line[]> = {
 		],
 	],
 	'endsWell: a lost result that is found too late, with a stream that beats': [
-		{ at: 0, what: 'fault', kind: 'beats', ends: 5000 },
+		{ at: 0, what: 'fault', kind: 'heartbeats', ends: 5000 },
 		...change('ended', { at: 400_000 }),
 	],
-	'heardAtOnce: a reading that does not come': GOOD.filter(
+	'readAtOnce: a reading that does not come': GOOD.filter(
 		(line) => line.what !== 'request' || line.method === 'POST',
 	),
 	'atPace: two at once': [
-		...given({}, { text: 'Another.', marks: ['speech-1'] }),
+		...outputs({}, { text: 'Another.', fileIds: ['speech-1'] }),
 		...[again('request', 2, { n: 5 }), again('charge', 2, { n: 5, id: 'speech-1' })],
-		again('made', 9, { id: 'speech-1', marks: ['speech-1'] }),
+		again('made', 9, { id: 'speech-1', fileIds: ['speech-1'] }),
 	],
 	'atPace: a create call long after the begin': change('attempt', { at: -5000 }),
 	'afterOutage: a create call after one without an answer': [
@@ -126,12 +131,12 @@ const DAMAGED: Record<string, Line[]> = {
 	'eventsOnce: an event before its time': change('started', { at: 3000 }),
 	'eventsOnce: an event that nobody asked for': change(
 		'started',
-		event({ json: { ...told.json, event: 'progress' }, marks: [] }),
+		event({ json: { ...eventItem.json, event: 'progress' }, fileIds: [] }),
 	),
 	'eventsOnce: an event of a task that is not named': change('published', {
-		wanted: { ...wanted, taskIds: ['speech-9'] },
+		settings: { ...settings, taskIds: ['speech-9'] },
 	}),
-	'eventsOnce: an event without its file': change('started', event({ marks: [] })),
+	'eventsOnce: an event without its file': change('started', event({ fileIds: [] })),
 	'eventsOnce: an event of nobody': lacking('published'),
 	'eventsOnce: an event after the end': change('unpublished', { at: 8000 }),
 	'eventsAll: an event half an hour late': change('started', { at: 1_800_000 }),
@@ -142,10 +147,10 @@ const DAMAGED: Record<string, Line[]> = {
 	].sort((a, b) => a.at - b.at),
 	'eventsKept: an emission that starts nothing': lacking('started'),
 	'selfTrigger: what its sub-workflow has made': change('begun', {
-		asked: { ...asked, calledBy: trigger },
+		plan: { ...plan, calledBy: trigger },
 	}),
-	'bounded: a timer': change('left', { timers: 1 }),
-	'bounded: no end': lacking('left'),
+	'bounded: a timer': change('leftOpen', { timers: 1 }),
+	'bounded: no end': lacking('leftOpen'),
 	'bounded: static data without end': change('saved', { text: 'x'.repeat(60_000) }),
 	'bounded: a look into the history for each item': add(
 		...Array.from({ length: 31 }, (_, n) => n + 20).flatMap((n) => [

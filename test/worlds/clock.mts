@@ -4,36 +4,36 @@ import { randomFrom } from '../../simulator/media/random.mts';
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 
-/** One process of n8n. What it has begun ends with it. */
+/** One process of n8n. If it is killed, nothing that it has begun goes on. */
 export type Process = { name: string; isDead: boolean };
 
-/** On whose behalf something runs: undefined for the service and the world around. */
+/** The process, and the attempt of an execution, on whose behalf code runs; undefined for the service and the tests. */
 export type Who = { process: Process; attempt?: number } | undefined;
 
 const running = new AsyncLocalStorage<Who>();
 
 export const whoRuns = (): Who => running.getStore();
 
-/** Whoever is dead does nothing any more. */
+/** Calls `act` on behalf of `who`, unless its process is dead. */
 export const runAs = <T,>(who: Who, act: () => T): T | undefined =>
 	who?.process.isDead ? undefined : running.run(who, act);
 
 const { Date: RealDate, setImmediate } = globalThis;
 const EPOCH = RealDate.UTC(2026, 5, 1);
-/** A world has some thousands; what turns in a circle has no end. */
-const MOST_STEPS = 300_000;
+/** A world has some thousands of steps. One with more than this is in an endless loop. */
+const MAX_STEPS = 300_000;
 
 const timers = new Set<{ at: number; act: () => void; who: Who }>();
 
 /**
- * Time that passes only when nothing else is left to do: `Date`, `performance`, timers and `Math.random`
- * of this process from now on. Sockets and files are not meant to be used then.
+ * Virtual time, which passes only when nothing else is left to do. From `start` on, `Date`, `performance`, timers and
+ * `Math.random` of this process use it, so real sockets and files must not be used.
  */
 export const clock = {
-	/** In ms since the world began. */
+	/** The time in ms since the world began. */
 	now: 0,
 
-	/** A world begins. */
+	/** Begins a world. */
 	start(seed: number): void {
 		clock.now = 0;
 		timers.clear();
@@ -56,7 +56,7 @@ export const clock = {
 		Object.defineProperties(performance, { now: fixed(() => clock.now), timeOrigin: fixed(EPOCH) });
 	},
 
-	/** Calls `act` after so many ms on behalf of whoever runs; returns what `clearTimeout` takes. */
+	/** Calls `act` after `ms`, on behalf of whoever runs now. Returns the timer, which `clearTimeout` takes. */
 	after(ms: number, act: () => void) {
 		const at = clock.now + ms;
 		const timer = { at, act, who: whoRuns(), unref: () => timer as object, ref: () => timer };
@@ -64,23 +64,23 @@ export const clock = {
 		return timer;
 	},
 
-	/** How many timers live processes still have. */
-	left: () => [...timers].filter(({ who }) => who && !who.process.isDead).length,
+	/** Returns how many timers of live processes are running. */
+	countTimers: () => [...timers].filter(({ who }) => who && !who.process.isDead).length,
 
-	/** Lets time pass until `isOver` holds, for so many ms at most. */
+	/** Lets time pass until `isOver` returns true, but at most `ms`. */
 	async pass(ms: number, isOver = () => false): Promise<void> {
 		const end = clock.now + ms;
-		for (let steps = 0; steps < MOST_STEPS; steps++) {
-			// Everything that can go on without time has gone on.
+		for (let steps = 0; steps < MAX_STEPS; steps++) {
+			// All promises that need no time settle first.
 			await new Promise<void>((next) => setImmediate(next));
 			if (isOver()) return;
 			const [first, ...others] = timers;
-			const next = others.reduce((least, one) => (one.at < least!.at ? one : least), first);
+			const next = others.reduce((soonest, one) => (one.at < soonest!.at ? one : soonest), first);
 			if (!next || next.at > end) return void (clock.now = end);
 			timers.delete(next);
 			clock.now = next.at;
 			runAs(next.who, next.act);
 		}
-		throw new Error('It turns in a circle');
+		throw new Error('The world is in an endless loop');
 	},
 };

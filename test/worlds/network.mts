@@ -11,19 +11,22 @@ const nearHelper = createRequire(requireFromCore.resolve('@n8n/backend-network')
 const axios = nearHelper('axios') as typeof import('axios').default;
 
 let service: Service;
-let mayDie: (process: Process) => void;
+let onEffect: (process: Process) => void;
 
-/** All of the world that is played. */
+/** All requests and all sockets of the world that is played. */
 const exchanges: Exchange[] = [];
 export const sockets: Socket[] = [];
 
-/** From now on n8n's request helper and the global WebSocket lead to this service. */
-export function connect(...world: [Service, typeof mayDie]): void {
-	[service, mayDie] = world;
+/**
+ * From now on, n8n's request helper and the global WebSocket lead to this service. `beforeAndAfterEffect` is called before
+ * and after each effect, and may kill the process.
+ */
+export function connect(worldService: Service, beforeAndAfterEffect: typeof onEffect): void {
+	[service, onEffect] = [worldService, beforeAndAfterEffect];
 	[exchanges.length, sockets.length] = [0, 0];
 	axios.defaults.adapter = async (config) => {
 		const { data } = config as { data?: string | Pick<Blob, 'stream'> };
-		// A large body is read like a Blob.
+		// The node sends a large body as a Blob.
 		const sent = typeof data === 'object' && 'stream' in data ? await text(data.stream()) : data;
 		const exchange = exchangeOf(exchanges.length, { ...config, data: sent });
 		exchanges.push(exchange);
@@ -33,27 +36,27 @@ export function connect(...world: [Service, typeof mayDie]): void {
 	globalThis.WebSocket = Object.assign(Socket, { CONNECTING: 0, OPEN: 1, CLOSED: 3 }) as never;
 }
 
-/** What a process does to the world, or the world to it: it may be killed before and after. */
+/** Does what a process does to the outside, or the outside to it. The process may be killed before and after. */
 export function effect(who: NonNullable<Who>, act: () => void): void {
-	mayDie(who.process);
+	onEffect(who.process);
 	runAs(who, act);
-	mayDie(who.process);
+	onEffect(who.process);
 }
 
-/** Requests and sockets that live processes have open. */
-export const open = () => ({
-	requests: exchanges.filter(({ isOver }) => !isOver()).length,
+/** Returns how many requests and sockets of live processes are open. */
+export const countOpen = () => ({
+	requests: exchanges.filter(({ isClosed }) => !isClosed()).length,
 	sockets: sockets.filter(({ readyState, who }) => readyState < 3 && !who.process.isDead).length,
 });
 
 export type Exchange = ReturnType<typeof exchangeOf>;
 
-/** One request on its way, as the service sees it. */
+/** One request, and the functions with which the service answers it. */
 function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 	const { timeout = 300_000, signal, data = '{}' } = config;
 	const sent = JSON.parse(String(data)) as Record<string, string | undefined>;
-	const [picture = ''] = Object.values<unknown>(sent).find(Array.isArray) ?? [];
-	const pictured = Buffer.from(picture, 'base64').toString().split('|')[1];
+	const [image = ''] = Object.values<unknown>(sent).find(Array.isArray) ?? [];
+	const imageText = Buffer.from(image, 'base64').toString().split('|')[1];
 	const { promise: answered, resolve, reject } = Promise.withResolvers<AxiosResponse>();
 	const who = whoRuns()!;
 	const url = new URL(axios.getUri(config));
@@ -64,47 +67,47 @@ function exchangeOf(n: number, config: InternalAxiosRequestConfig) {
 	const timer = clock.after(timeout, () => reset('ECONNABORTED', `timeout of ${timeout}ms`));
 	body.on('close', () => clearTimeout(timer as never));
 	signal?.addEventListener!('abort', () => fail(new axios.CanceledError()));
-	/** Nobody takes anything more. */
-	const isOver = () => body.destroyed || who.process.isDead;
+	/** Returns true once nobody reads the response any more. */
+	const isClosed = () => body.destroyed || who.process.isDead;
 	return {
-		...{ n, who, answered, reset, isOver },
+		...{ n, who, answered, reset, isClosed },
 		method: String(config.method).toUpperCase(),
 		...{ url, path: url.pathname, query: url.searchParams },
 		authorization: String(config.headers.get('authorization') ?? ''),
-		...{ sent, text: pictured ?? sent.input ?? sent.prompt },
+		...{ sent, text: imageText ?? sent.input ?? sent.prompt },
 		head(status: number, headers: Record<string, string>): void {
 			clearTimeout(timer as never);
 			const answer = { status, statusText: '', headers, data: body, config, request: {} };
 			effect(who, () => resolve(answer));
 		},
-		/** False if that is not possible any more. */
-		write: (part: string | Buffer) => !isOver() && body.writable && (body.write(part), true),
+		/** Writes a part of the body. Returns false if the response was closed. */
+		write: (part: string | Buffer) => !isClosed() && body.writable && (body.write(part), true),
 		end: (last = '') => void body.end(last),
 	};
 }
 
-/** The global WebSocket, of which the service holds the other end. */
+/** The global WebSocket. `receive` and `setState` are for the service, which is the other side. */
 class Socket extends EventTarget {
-	/** The process shares it: what it sets off is not the work of whoever opened it. */
+	/** The process without the attempt that opened it, because all executions of the process share the socket. */
 	readonly who = { process: whoRuns()!.process };
 	readyState = 0;
 
 	constructor(url: string) {
 		super();
 		sockets.push(this);
-		const isWelcome = service.welcomes(new URL(url));
-		const answer = () => this.become(isWelcome && this.readyState === 0 ? 1 : 3);
+		const isAccepted = service.acceptsSocket(new URL(url));
+		const answer = () => this.setState(isAccepted && this.readyState === 0 ? 1 : 3);
 		runAs(undefined, () => clock.after(20, answer));
 	}
 
-	/** It has been opened (1) or closed (3). */
-	become(state: 1 | 3): void {
+	/** Notes that the socket was opened (1) or closed (3). */
+	setState(state: 1 | 3): void {
 		if (this.readyState >= state) return;
 		this.readyState = state;
 		effect(this.who, () => this.dispatchEvent(new Event(state === 1 ? 'open' : 'close')));
 	}
 
-	say(message: object): void {
+	receive(message: object): void {
 		const event = new MessageEvent('message', { data: JSON.stringify(message) });
 		effect(this.who, () => this.dispatchEvent(event));
 	}
@@ -112,15 +115,16 @@ class Socket extends EventTarget {
 	close(): void {
 		if (this.readyState >= 2) return;
 		this.readyState = 2;
-		runAs(undefined, () => clock.after(5, () => this.become(3)));
+		runAs(undefined, () => clock.after(5, () => this.setState(3)));
 	}
 }
 
-/** Status 0: the connection is reset; -1: refused. Without a body it goes on; undefined: it may come yet. */
+/** Status 0: the connection is reset; -1: refused. Without a `body`, the response stays open for `write`. */
 export type Answer = { status: number; type?: string; body?: unknown; headers?: object };
 
-/** What stands between fails: with a page, a connection that ends, or no answer at all. */
-export function failing(as: Fault['as']): Answer | undefined {
-	if (typeof as === 'number') return { status: as, type: 'text/html', body: '<html>Bad Gateway' };
-	return as === 'hang' ? undefined : { status: as === 'refused' ? -1 : 0 };
+/** Returns the answer of a proxy, or of a failed connection; undefined if the request hangs. */
+export function failedAnswer(mode: Fault['mode']): Answer | undefined {
+	if (typeof mode === 'number')
+		return { status: mode, type: 'text/html', body: '<html>Bad Gateway' };
+	return mode === 'hang' ? undefined : { status: mode === 'refused' ? -1 : 0 };
 }

@@ -1,96 +1,103 @@
 import { takesImages } from '../service/operations.mts';
-import { beyond, type Book, count, type Family, marksIn } from './ledger.mts';
+import { count, idsIn, type Lineage, moreThan, type Trace } from './trace.mts';
 
-/** Why an execution failed, or one of its items. */
-export const errorOf = ({ error, given }: Family['ended'][number]) =>
-	error ?? given.find(({ json }) => json.error)?.json.error;
-const isOrdered = (places: number[]) =>
-	places.every((place, index) => place >= (places[index - 1] ?? -1));
+/** Returns why an execution, or one of its items, has failed. */
+export const errorOf = ({ error, outputs }: Lineage['ended'][number]) =>
+	error ?? outputs.find(({ json }) => json.error)?.json.error;
 
-/** 1. At most one paid request per item and attempt; a retry collects what was paid for. */
-export function* paidOnce({ asked, attempts, paid }: Family, { works }: Book): Iterable<string> {
+const isAscending = (numbers: number[]) =>
+	numbers.every((number, index) => number >= (numbers[index - 1] ?? -1));
+
+/** 1. There is at most one paid request per item and attempt; a retry collects what was paid for. */
+export function* paidOnce({ plan, attempts, paid }: Lineage, { jobs }: Trace): Iterable<string> {
 	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
-		const mostFor = (items: string[]) => count(items, (item) => item.includes(text));
+		const countIn = (items: string[]) => count(items, (item) => item.includes(text));
 		for (const { attempt, texts } of attempts)
-			if (count(own, (one) => one.attempt === attempt) > mostFor(texts))
+			if (count(own, (one) => one.attempt === attempt) > countIn(texts))
 				yield `more than one paid request for "${text}" in attempt ${attempt}`;
-		const failed = count(works, (work) => work.text === text && !!work.failureTold);
-		// Of equal rows, one whose call was never accepted may get the files of the other, which is requested again.
-		const areEqual = mostFor(asked.items) > 1;
-		const counted = count(own, (one) => !areEqual || !one.isUnclear);
-		if (counted > mostFor(asked.items) + failed) yield `"${text}" is paid for again`;
+		const failed = count(jobs, (job) => job.text === text && !!job.failureAnnounced);
+		// If the call of one of two equal rows was never accepted, that row may get the files of the other, which is then
+		// requested again.
+		const areEqual = countIn(plan.items) > 1;
+		const counted = count(own, (one) => !areEqual || !one.isIndeterminate);
+		if (counted > countIn(plan.items) + failed) yield `"${text}" is paid for again`;
 	}
-	const most = Number(asked.options.maxPaidPerExecution ?? 0) || Infinity;
-	yield* beyond(most, paid, ({ execution }) => `paid in ${execution}`);
+	const maxPaid = Number(plan.options.maxPaidPerExecution ?? 0) || Infinity;
+	yield* moreThan(maxPaid, paid, ({ execution }) => `paid in ${execution}`);
 }
 
 /** 2. Each item gets its own files, in the order of the items and their parts. */
 export function* ownFile(
-	{ asked, ended, requests, works: own }: Family,
-	{ works }: Book,
+	{ plan, ended, requests, jobs: own }: Lineage,
+	{ jobs }: Trace,
 ): Iterable<string> {
-	const { items, onError, operation } = asked;
-	for (const { given, status, at } of ended) {
-		const workOf = (mark: string) =>
-			works.find(({ made }) => made && made.at <= at && made.marks.includes(mark));
-		const textOf = (mark: string) => workOf(mark)?.text ?? '?';
-		const used = given.flatMap(({ marks }) => marks);
-		yield* beyond(1, used, (mark) => mark);
+	const { items, onError, operation } = plan;
+	for (const { outputs, status, at } of ended) {
+		const textOf = (fileId: string) =>
+			jobs.find(({ made }) => made && made.at <= at && made.fileIds.includes(fileId))?.text ?? '?';
+		const used = outputs.flatMap(({ fileIds }) => fileIds);
+		yield* moreThan(1, used, (fileId) => fileId);
 		for (const text of status === 'success' ? items : [])
-			if (count(given, (one) => one.text === text) < count(items, (one) => one === text))
+			if (count(outputs, (one) => one.text === text) < count(items, (one) => one === text))
 				yield `nothing comes out of "${text}"`;
-		const good = given.filter(({ json }) => json.error === undefined);
-		if (good.length < given.length && onError === 'stopWorkflow') yield 'it goes on after an error';
-		if (!isOrdered(good.map(({ text }) => items.indexOf(text)))) yield 'items in disorder';
-		for (const { text, marks, json, fields } of status === 'success' ? good : []) {
-			const named = marksIn(JSON.stringify(json));
-			for (const mark of [...marks, ...named])
-				if (!text.includes(textOf(mark))) yield `${mark} at the item "${text}"`;
-			// Only what was lost for good can't be told from what somebody else made of the same words.
-			const isTheirs =
+		const good = outputs.filter(({ json }) => json.error === undefined);
+		if (good.length < outputs.length && onError === 'stopWorkflow')
+			yield 'it goes on after an error';
+		if (!isAscending(good.map(({ text }) => items.indexOf(text)))) yield 'items in disorder';
+		for (const { text, fileIds, json, fields } of status === 'success' ? good : []) {
+			const idsInJson = idsIn(JSON.stringify(json));
+			for (const fileId of [...fileIds, ...idsInJson])
+				if (!text.includes(textOf(fileId))) yield `${fileId} at the item "${text}"`;
+			// A file of another client with the same text may come out only if the item's own result was lost for good.
+			const isOfOtherClient =
 				operation !== 'speech:wait' &&
-				marks.some((mark) => !own.some(({ made }) => made?.marks.includes(mark)));
-			const isLeft = own.some(({ text: wanted, made, isTold }) => {
-				// Nobody knows what an equal request of another process has made, unless an id was told.
-				const isKnown = takesImages(operation) || isTold;
-				return wanted === text && made && isKnown && !used.includes(made.marks[0]!);
+				fileIds.some((fileId) => !own.some(({ made }) => made?.fileIds.includes(fileId)));
+			const isOwnUnused = own.some((job) => {
+				// Without an announced id, the file of an equal request of another process cannot be told apart.
+				const isRecognizable = takesImages(operation) || job.isAnnounced;
+				return (
+					job.text === text && job.made && isRecognizable && !used.includes(job.made.fileIds[0]!)
+				);
 			});
-			const isLost = requests.some((sent) => sent.isUnclear && sent.text === text);
-			if (isTheirs && isLeft && !isLost) yield `somebody else's ${marks} at "${text}"`;
-			if (!fields.includes('data') || !named.every((mark) => marks.includes(mark)))
-				yield `of ${named} only ${marks} come out`;
-			if (!isOrdered(marks.map((mark) => text.indexOf(textOf(mark)))))
-				yield `parts in disorder: ${marks}`;
+			const isLost = requests.some((sent) => sent.isIndeterminate && sent.text === text);
+			if (isOfOtherClient && isOwnUnused && !isLost)
+				yield `somebody else's ${fileIds} at "${text}"`;
+			if (!fields.includes('data') || !idsInJson.every((fileId) => fileIds.includes(fileId)))
+				yield `of ${idsInJson} only ${fileIds} come out`;
+			if (!isAscending(fileIds.map((fileId) => text.indexOf(textOf(fileId)))))
+				yield `parts in disorder: ${fileIds}`;
 		}
 	}
 }
 
-/** 3. What is paid is delivered or named. */
-export function* deliveredOrNamed(family: Family, { of }: Book): Iterable<string> {
-	const { ended, stopped, asked, name } = family;
-	const given = ended.flatMap((line) => line.given);
-	const delivered = new Set(given.flatMap(({ marks }) => marks));
-	// Beyond the first few, an error says how many more there are; n8n's log names what has an id.
-	const isCounted = stopped !== undefined || / more\b/.test(ended.map(errorOf).join());
-	const own = of('said').filter(({ execution, process }) =>
-		execution ? execution.startsWith(name) : isCounted && process === family.process,
+/** 3. What is paid for is delivered or named. */
+export function* deliveredOrNamed(lineage: Lineage, { of }: Trace): Iterable<string> {
+	const { ended, stopped, plan, name } = lineage;
+	const outputs = ended.flatMap((line) => line.outputs);
+	const delivered = new Set(outputs.flatMap(({ fileIds }) => fileIds));
+	// An error names only the first few results, and says how many more there are. n8n's log names all that have an id.
+	const isShortened = stopped !== undefined || / more\b/.test(ended.map(errorOf).join());
+	const shown = of('shown').filter(({ execution, process }) =>
+		execution ? execution.startsWith(name) : isShortened && process === lineage.process,
 	);
-	const texts = JSON.stringify([...own, ...ended]);
+	const texts = JSON.stringify([...shown, ...ended]);
 	const isNamed = (id: string) => new RegExp(`${id}(?![-\\d])`).test(texts);
-	for (const { id, text, request, made, isTold, failureTold } of family.works) {
-		// A process that was killed says nothing any more.
+	for (const { id, text, request, made, isAnnounced, failureAnnounced } of lineage.jobs) {
+		// A killed process could name nothing.
 		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
-		// Files in the making are named one by one.
+		// A job with several files that are not ready yet is named by the ids of its files.
 		if (!made && isNamed(`${id}-1`)) continue;
-		const missing = made?.marks.filter((mark) => !delivered.has(mark)) ?? [id];
-		// An item that has an error of its own is told so there.
-		const errors = given.filter((one) => one.json.error && one.text.includes(text));
-		const hints = errors.length > 0 && !isCounted ? JSON.stringify(errors) : texts;
-		const isHinted = /paid|charged|history/i.test(hints) && (!isTold || isCounted);
-		if (!failureTold && !isHinted && !isNamed(id) && !missing.every(isNamed))
+		const missing = made?.fileIds.filter((fileId) => !delivered.has(fileId)) ?? [id];
+		// If the item of the job has failed, its own error has to hint at the charge.
+		const errors = outputs.filter((one) => one.json.error && one.text.includes(text));
+		const hints = errors.length > 0 && !isShortened ? JSON.stringify(errors) : texts;
+		const isHinted = /paid|charged|history/i.test(hints) && (!isAnnounced || isShortened);
+		if (!failureAnnounced && !isHinted && !isNamed(id) && !missing.every(isNamed))
 			yield `nobody says what became of ${id} ("${text}")`;
 	}
-	for (const { marks, fields } of asked.options.subtitles ? given : [])
-		if (marks.length > 0 && !fields.includes('subtitles') && !/subtitle/i.test(JSON.stringify(own)))
-			yield `no subtitles with ${marks}`;
+	for (const { fileIds, fields } of plan.options.subtitles ? outputs : []) {
+		const isExplained = /subtitle/i.test(JSON.stringify(shown));
+		if (fileIds.length > 0 && !fields.includes('subtitles') && !isExplained)
+			yield `no subtitles with ${fileIds}`;
+	}
 }

@@ -1,16 +1,16 @@
 import { n8nWorkflow } from '../../demo/n8n.mts';
 import { activateTrigger, triggerNode } from '../service/triggerNode.mts';
 import { clock, runAs, SECOND } from './clock.mts';
-import { note } from './ledger.mts';
-import { CALLED, credential, givenOf, type N8n } from './n8n.mts';
+import { CALLED, credential, type N8n, outputOf } from './n8n.mts';
 import { effect } from './network.mts';
 import type { Service } from './service.mts';
+import { record } from './trace.mts';
 import type { Execution, Trigger } from './world.mts';
 
 /** How long n8n takes to store an execution, in ms. */
-const STORED_MS = 20;
-/** What starts itself does so for ever. */
-const MOST_CALLS = 6;
+const STORE_MS = 20;
+/** A workflow that starts itself would call its sub-workflow forever. */
+const MAX_CALLS = 6;
 const CALL = {
 	...{ id: 'call', name: 'Call', type: 'n8n-nodes-base.executeWorkflow' },
 	parameters: { workflowId: { __rl: true, mode: 'id', value: CALLED } },
@@ -18,147 +18,144 @@ const CALL = {
 
 type Mode = 'activate' | 'update' | 'init';
 type Refusal = Error & { description?: string };
-/** One activation, from its attempts to its end. */
-type Life = { close?(): Promise<unknown> };
+/** One activation of the trigger. It has no `close` until n8n has activated it. */
+type Activation = { close?(): Promise<unknown> };
 
-/** Kills a process; runs an execution to its end. */
+/** What a trigger needs of the world: to kill a process, and to run an execution to its end. */
 type Acts = { kill(process: N8n): void; begin(plan: Execution, name: string): Promise<void> };
 
-/** A workflow with a trigger, in the process that `processOf` returns, and what n8n knows of it. */
-export function publicationOf(
+/** Schedules all that happens to a workflow with a trigger. It runs in the process that `processOf` returns. */
+export function playTrigger(
 	service: Service,
 	processOf: () => N8n,
 	{ kill, begin }: Acts,
 	plan: Trigger,
 ) {
-	const { name: trigger, events, download, tasks, isOld, refusal, death, again, called } = plan;
-	/** The keys of the executions in n8n's database. */
+	const { name: trigger, events, download, tasks, lacksDedupKeys } = plan;
+	const { n8nOutage, crash, republish, subWorkflow } = plan;
+	/** The deduplication keys of the executions in n8n's database. */
 	const keys = new Set<string>();
 	let emissions = 0;
 	let calls = 0;
+	/** The static data that n8n has saved. */
 	let saved = {};
-	/** The one that counts; undefined: it is not published. */
-	let current: Life | undefined;
+	/** The current activation; undefined while the workflow is not published. */
+	let current: Activation | undefined;
 
-	/** Activates it. If it is refused, a person tries until it works, n8n itself five times. */
+	/** Activates the trigger. If it refuses, a person tries again until it works, but n8n only five times. */
 	async function publish(mode: Mode): Promise<void> {
-		const life = (current = {});
+		const activation = (current = {});
 		const isPerson = mode === 'activate';
 		for (let tries = 1; tries <= 5 || isPerson; tries++) {
-			if (life !== current || (await activate(mode, life))) return;
+			if (activation !== current || (await activate(mode, activation))) return;
 			await n8nWorkflow.sleep(isPerson ? 30 * SECOND : 2 ** tries * SECOND);
 		}
 	}
 
-	async function close(next?: Life): Promise<void> {
+	async function close(next?: Activation): Promise<void> {
 		const last = current;
 		current = next;
-		note({ what: 'unpublished', trigger });
+		record({ what: 'unpublished', trigger });
 		await last?.close?.();
 	}
 
-	/** True if it listens, or is of no importance any more. */
-	async function activate(activationMode: Mode, life: Life): Promise<boolean> {
+	/** Tries once to activate the trigger. Resolves with false if it should be tried again. */
+	async function activate(activationMode: Mode, activation: Activation): Promise<boolean> {
 		const process = processOf();
 		if (process.isDead) return true;
-		const taskIds = tasks.map(service.taskOf);
-		const published = (error?: Refusal) => {
+		const taskIds = tasks.map(service.taskIdOf);
+		const recordPublished = (error?: Refusal) => {
 			const refused = error && `${error.message} ${error.description ?? ''}`;
-			const wanted = { events, taskIds, download, isOld };
-			note({ what: 'published', trigger, process: process.name, wanted, refused });
+			const settings = { events, taskIds, download, lacksDedupKeys };
+			record({ what: 'published', trigger, process: process.name, settings, refused });
 		};
 		const staticData = structuredClone(saved);
 		const save = () => {
 			saved = JSON.parse(JSON.stringify(staticData));
-			note({ what: 'saved', trigger, text: JSON.stringify(staticData) });
+			record({ what: 'saved', trigger, text: JSON.stringify(staticData) });
 		};
 		type Emit = Parameters<typeof activateTrigger>[1];
-		// Four parameters tell the trigger that this n8n drops duplicates.
-		const emit: Emit = (output, _response, ending, key) => {
+		// By the fourth parameter, the trigger knows that this n8n drops duplicates.
+		const emit: Emit = (data, _response, ending, key) => {
+			const item = data[0]![0]!;
 			const start = () => {
-				if (isRefusing()) return ending?.reject(new Error('SQLITE_BUSY: database is locked'));
+				if (isN8nDown()) return ending?.reject(new Error('SQLITE_BUSY: database is locked'));
 				const isNew = !keys.has(key!);
 				keys.add(key!);
-				note({ what: 'started', trigger, key: key!, isNew, given: givenOf(output[0]![0]!) });
+				record({ what: 'started', trigger, key: key!, isNew, output: outputOf(item) });
 				if (!isNew) return ending?.reject(new Error('There is no active execution'));
 				void run().then(() => ending?.resolve({} as never));
 			};
 			effect({ process }, () => {
-				note({
-					what: 'emitted',
-					trigger,
-					process: process.name,
-					key: key!,
-					event: String(output[0]![0]!.json.event),
-				});
+				const event = String(item.json.event);
+				record({ what: 'emitted', trigger, process: process.name, key: key!, event });
 				save();
-				clock.after(STORED_MS, () => effect({ process }, start));
-				if (++emissions === death?.emission) clock.after(death.ms, () => kill(process));
+				clock.after(STORE_MS, () => effect({ process }, start));
+				if (++emissions === crash?.emission) clock.after(crash.ms, () => kill(process));
 			});
 		};
-		const emitOld: Emit = (output, response, ending) =>
-			emit(output, response, ending, `emission ${emissions}`);
-		const isCurrent = () => life === current && !process.isDead;
+		const emitWithoutKey: Emit = (data, response, ending) =>
+			emit(data, response, ending, `emission ${emissions}`);
+		const isCurrent = () => activation === current && !process.isDead;
 		const fail = (error: Error) => {
 			if (!isCurrent()) return;
-			published(error);
+			recordPublished(error);
 			void close({}).then(async () => await publish('update'));
 		};
 		const nodes = [triggerNode({ events, taskIds: taskIds.join(), download })];
-		if (called) nodes.push({ ...nodes[0]!, ...CALL });
+		if (subWorkflow) nodes.push({ ...nodes[0]!, ...CALL });
 		const { loader } = process;
 		const setting = { workflowId: trigger, nodes, credential, activationMode, staticData, loader };
 		const active = runAs({ process }, () =>
-			activateTrigger(setting, isOld ? emitOld : emit, fail),
+			activateTrigger(setting, lacksDedupKeys ? emitWithoutKey : emit, fail),
 		)!;
 		const answer = await active.catch((error: Refusal) => error);
 		const isRefused = answer instanceof Error;
 		const end = async () =>
 			await runAs({ process }, async () => isRefused || (await answer.closeFunction?.()));
 		if (!isCurrent()) return (await end(), true);
-		published(isRefused ? answer : undefined);
+		recordPublished(isRefused ? answer : undefined);
 		if (isRefused) return false;
-		life.close = end;
+		activation.close = end;
 		save();
 		return true;
 	}
 
-	/** What follows the trigger, to its end. */
+	/** Runs an execution that an event has started. */
 	async function run(): Promise<void> {
-		if (!called || calls >= MOST_CALLS) return await n8nWorkflow.sleep(SECOND);
+		if (!subWorkflow || calls >= MAX_CALLS) return await n8nWorkflow.sleep(SECOND);
 		const name = `call ${calls++}`;
-		const items = called.items.map((text) => `${name}: ${text}`);
-		await begin({ ...called, items }, name);
+		const items = subWorkflow.items.map((text) => `${name}: ${text}`);
+		await begin({ ...subWorkflow, items }, name);
 	}
 
-	const isRefusing = () =>
-		refusal && clock.now >= refusal.at && clock.now < refusal.at + refusal.forMs;
-	if (refusal)
-		clock.after(refusal.at, () => {
-			note({ what: 'fault', kind: 'n8n', ends: refusal.at + refusal.forMs });
+	const isN8nDown = () =>
+		n8nOutage && clock.now >= n8nOutage.at && clock.now < n8nOutage.at + n8nOutage.forMs;
+	if (n8nOutage)
+		clock.after(n8nOutage.at, () => {
+			record({ what: 'fault', kind: 'n8n', ends: n8nOutage.at + n8nOutage.forMs });
 		});
 
-	/** Publishes it again, as a person does who has changed it. */
-	async function publishAnew(): Promise<void> {
-		// A person can't publish what is being published.
+	/** Publishes the workflow again, as a person does who has changed it, unless it is being published just now. */
+	async function publishAgain(): Promise<void> {
 		if (!current?.close) return;
 		await close({});
 		await publish('activate');
 	}
-	let times = again?.times ?? 0;
-	service.endings.push(() => {
-		if (current && times-- > 0) clock.after(again!.ms, () => void publishAnew());
+	let times = republish?.times ?? 0;
+	service.endListeners.push(() => {
+		if (current && times-- > 0) clock.after(republish!.ms, () => void publishAgain());
 	});
-	for (const at of plan.turns) clock.after(at, () => void turn());
-	/** Publishes it as a person does, or unpublishes it if it is published. */
-	async function turn(isNext = !current): Promise<void> {
-		if (isNext !== Boolean(current)) await (isNext ? publish('activate') : close());
+	for (const at of plan.toggleTimes) clock.after(at, () => void setPublished(!current));
+	/** Publishes or unpublishes the workflow, as a person does. Does nothing if it is in that state. */
+	async function setPublished(isPublished: boolean): Promise<void> {
+		if (isPublished !== Boolean(current)) await (isPublished ? publish('activate') : close());
 	}
 
 	return {
-		turn,
+		setPublished,
 		close: async () => await close(current && {}),
-		/** As n8n does when it starts. */
-		publishAgain: () => current && void publish('init'),
+		/** Activates the trigger if the workflow is published, as n8n does when it starts. */
+		onN8nStart: () => current && void publish('init'),
 	};
 }

@@ -1,7 +1,7 @@
 import { PAID_OPERATIONS } from '../../nodes/shared/contract';
 import { EVENTS } from '../../nodes/shared/n8n/triggerEvents';
 import { run } from './run';
-import { KINDS } from './works.mts';
+import { KINDS } from './jobs.mts';
 import { DRAWN, EVENTS as DRAWN_EVENTS } from './world.mts';
 
 /* A sample: `npm run worlds` plays hundreds, and kills processes by the hundred. */
