@@ -6,6 +6,7 @@ import {
 	begin,
 	CONTINUE,
 	EACH,
+	fakeTime,
 	history,
 	image,
 	node,
@@ -16,6 +17,7 @@ import {
 	start,
 	task,
 } from './setup';
+import { passUntil, passWhile } from './time';
 
 /* A credential by expression: each item has the account that n8n resolves for it, and pays with that one. */
 
@@ -95,12 +97,13 @@ test('an account that is told to wait does not hold up the others', async () => 
 	const slow = Array.from({ length: 20 }, (_, n): [string, string] => [ada, `Slow ${n}`]);
 	const fast = Array.from({ length: 20 }, (_, n): [string, string] => [bob, `Fast ${n}`]);
 	const fields = node(speech(EACH, { concurrency: 4, timeout: 8 }), CONTINUE);
-	const running = run(fields, rows(...slow, ...fast));
+	fakeTime();
+	const { finished } = await begin(fields, rows(...slow, ...fast));
 	const done = () => [...sim.tasks.values()].filter(({ status }) => status === 'completed');
-	await sim.waitFor(() => done().length === 20, 6000);
-	const errors = out(await running).map(({ json }) => Boolean(json.error));
+	await passUntil(() => done().length === 20, 6, 0.05);
+	const errors = out(await passWhile(finished)).map(({ json }) => Boolean(json.error));
 	expect(errors).toEqual([...Array(20).fill(true), ...Array(20).fill(false)]);
-}, 30_000);
+});
 
 test('images that wait for memory leave the place of their account to speech', async () => {
 	await start({ token: ada, otherTokens: [bob], pace: 0.02, concurrencyLimit: 1 });
@@ -122,7 +125,7 @@ test('images that wait for memory leave the place of their account to speech', a
 	expect(requests('POST', '/v1/video')).toHaveLength(1);
 	held.cancel();
 	good(await waiting.finished);
-}, 60_000);
+});
 
 test('with Concurrency 1, accounts take turns', async () => {
 	const given = rows([ada, 'A1'], [ada, 'A2'], [ada, 'A3'], [bob, 'B1'], [bob, 'B2']);

@@ -131,7 +131,7 @@ test('a model is told whether the same call would find the result', async () => 
 	expect(error).toBe('No result after 1 second');
 	expect(description).toMatch(/may have been charged: check History/);
 	expect(description).not.toMatch(repeat);
-}, 20_000);
+});
 
 test('a model is not told that the same call is free if a part of its text is not paid for yet', async () => {
 	noCredit('Two');

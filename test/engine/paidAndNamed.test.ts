@@ -195,42 +195,38 @@ describe('a Stop while n8n stores the last file', () => {
 		expect(holds()).toBe(true);
 	};
 
-	test.each([1, 3])(
-		'names what is paid: of %d rows',
-		async (rows) => {
-			await start({ pace: 0.01 });
-			const storage = binaryData();
-			let storing = 0;
-			let go = () => {};
-			const gate = new Promise<void>((resolve) => (go = resolve));
-			const original = storage.store.bind(storage);
-			const spy = jest.spyOn(storage, 'store').mockImplementation(async (...args) => {
-				const stored = await original(...args);
-				// An upload that is slow to be confirmed.
-				if (++storing === rows) await gate;
-				return stored;
-			});
-			try {
-				const items = texts(...['One', 'Two', 'Three'].slice(0, rows));
-				const execution = await begin(speech(EACH), items);
-				await until(() => storing === rows);
-				await new Promise((next) => setTimeout(next, 300));
-				execution.cancel();
-				await new Promise((next) => setTimeout(next, 100));
-				go();
-				const result = await execution.finished;
-				await new Promise((next) => setTimeout(next, 300));
-				expect(result.run.status).toBe('canceled');
-				expect(said.at(-1)).toContain(taskOf('One').id);
-				expect(said.at(-1)).toContain('Already paid for');
-				expect(JSON.stringify(result.run)).toContain('"state":"task"');
-			} finally {
-				go();
-				spy.mockRestore();
-			}
-		},
-		20_000,
-	);
+	test.each([1, 3])('names what is paid: of %d rows', async (rows) => {
+		await start({ pace: 0.01 });
+		const storage = binaryData();
+		let storing = 0;
+		let go = () => {};
+		const gate = new Promise<void>((resolve) => (go = resolve));
+		const original = storage.store.bind(storage);
+		const spy = jest.spyOn(storage, 'store').mockImplementation(async (...args) => {
+			const stored = await original(...args);
+			// An upload that is slow to be confirmed.
+			if (++storing === rows) await gate;
+			return stored;
+		});
+		try {
+			const items = texts(...['One', 'Two', 'Three'].slice(0, rows));
+			const execution = await begin(speech(EACH), items);
+			await until(() => storing === rows);
+			await new Promise((next) => setTimeout(next, 300));
+			execution.cancel();
+			await new Promise((next) => setTimeout(next, 100));
+			go();
+			const result = await execution.finished;
+			await new Promise((next) => setTimeout(next, 300));
+			expect(result.run.status).toBe('canceled');
+			expect(said.at(-1)).toContain(taskOf('One').id);
+			expect(said.at(-1)).toContain('Already paid for');
+			expect(JSON.stringify(result.run)).toContain('"state":"task"');
+		} finally {
+			go();
+			spy.mockRestore();
+		}
+	});
 });
 
 describe('some of several have come, the others were told by id', () => {
@@ -411,7 +407,7 @@ describe('a sub-workflow behind a trigger', () => {
 		await speak();
 		await new Promise((next) => setTimeout(next, 2000));
 		expect([sim.tasks.size, trigger.started.length]).toEqual([1, 0]);
-	}, 30_000);
+	});
 
 	test.each([
 		['whose text the service repeats', {}],

@@ -198,7 +198,7 @@ test('a result that has since failed for good is requested anew, once', async ()
 		later.mockRestore();
 	}
 	expect(spoken()).toEqual(['One', 'Two']);
-}, 60_000);
+});
 
 test('another execution of the same rows pays for its own', async () => {
 	const failed = async () => {
