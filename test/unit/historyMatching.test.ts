@@ -141,6 +141,51 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		[0],
 		{ mine: { announcedIds: [UUID] } },
 	],
+	[
+		'what a UUID proves, with the very words of another request',
+		[{ id: UUID, prompt: 'Q' }],
+		[0],
+		{ mine: { announcedIds: [UUID] }, others: [{ prompt: 'Q' }] },
+	],
+	[
+		'nothing with the very words of another request by a short ID: that of its file may be its own job’s',
+		[{ prompt: 'Q' }],
+		[],
+		{ mine: { announcedIds: ['e0'] }, others: [{ prompt: 'Q' }] },
+	],
+	[
+		'nothing of another kind by a short ID, as its file shows',
+		[{ file_url: '/a.png' }],
+		[],
+		{ mine: { announcedIds: ['e0'] } },
+	],
+	[
+		'nothing of another shape by a short ID',
+		[{ aspect_ratio: '9:16' }],
+		[],
+		{ mine: { announcedIds: ['e0'], aspectRatio: LANDSCAPE } },
+	],
+	[
+		'nothing that an equal one has, whose file has the ID of its own job',
+		[{}],
+		[],
+		{ mine: { announcedIds: ['e0'] }, others: [{ got: [first] }] },
+	],
+	[
+		'nothing that an equal one with other images has, either',
+		[{}],
+		[],
+		{ mine: { ...images, announcedIds: ['e0'] }, others: [{ ...images, got: [first] }] },
+	],
+	[
+		'nothing older that an earlier one of a constant prompt has',
+		[{ created_at: at(-60) }],
+		[],
+		{
+			mine: { announcedIds: ['e0'] },
+			others: [{ sentAt: SENT_AT - MINUTE, got: [first] }],
+		},
+	],
 	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
 	[
 		'nothing told to another, also where an image has the same ID',

@@ -460,15 +460,17 @@ test.each<[string, seconds: number, Partial<MediaRequest>]>([
 	expect(listHistory).toHaveBeenCalledTimes(1);
 });
 
+const UUID = '0b4c2f6e-8a1d-4c57-9e3b-5d7f1a2c3e4f';
 test.each([
-	['the very words of another request', 'Another row', 'P', []],
-	['its own words, shown otherwise', 'p', 'P', ['a']],
-])('an entry with the ID of the job and %s', async (_, shown, prompt, ids) => {
+	['the very words of another request', 'a', 'Another row', []],
+	['its own words, shown otherwise', 'a', 'p', ['a']],
+	['the very words of another request, but a UUID', UUID, 'Another row', [UUID]],
+])('an entry with the ID of the job and %s', async (_, id, shown, ids) => {
 	const api = apiOf(async ({ page }: { page: number }) =>
-		pageOf([{ ...file('a'), prompt: shown }], page),
+		pageOf([{ ...file(id), prompt: shown }], page),
 	);
 	ledgerOf(api.credential).add(sent({ prompt: shown }));
-	const request = sent({ prompt, announcedIds: ['a'], searchUntil: Date.now() });
+	const request = sent({ announcedIds: [id], searchUntil: Date.now() });
 	const search = findInHistory(
 		api,
 		request,

@@ -42,7 +42,7 @@ test('a video that a trigger attributes to a finished request still goes to the 
 	const created_at = new Date(now - 10_000).toISOString();
 	const records = ['late', 'b', 'a'].map((id) => ({ ...video(id), created_at }));
 	const history = sortOldestFirst(toHistoryEntries(records, SERVICE));
-	const matched = matchHistory(lost, ledger.findByPrompt(lost), history, lost.accountKey);
+	const matched = matchHistory(lost, ledger.generations(), history, lost.accountKey);
 	expect(matched.map(({ record }) => record.id)).toEqual(['b', 'late']);
 });
 

@@ -1,7 +1,6 @@
 import { ASPECT_RATIO_ALIASES, ASPECT_RATIOS, MEDIA } from '../contract';
 import { asText, hasNoZone, isSameText } from '../parsing/values';
-import { apparentKind, kindInType, topLevelType } from '../parsing/fileType';
-import { identifiersOf } from '../parsing/responses';
+import { apparentKind, topLevelType } from '../parsing/fileType';
 import { countFiles, type HistoryEntry } from './historyEntries';
 import { identifiersOfRequest, type MediaRequest } from './requestLedger';
 
@@ -41,13 +40,15 @@ const mayOwnUnrecognizedEntry =
 
 /** Returns a predicate for requests: true for those that must be known to tell which entries are `request`'s. */
 export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaRequest) =>
-	isCompetingWith(request)(other) || mayOwnUnrecognizedEntry(request)(other);
+	other.prompt === request.prompt &&
+	(isCompetingWith(request)(other) || mayOwnUnrecognizedEntry(request)(other));
 
 /**
  * Returns the history entries of a request: first those that an id or a URL identifies, then those that are matched by
  * prompt.
  *
- * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request.
+ * - An announced id, or the URL of a file that has arrived, proves that an entry belongs to the request (see
+ *   `identifyOwners`).
  * - Another entry with exactly the request's prompt matches only if there is no doubt: no request with other content, or
  *   with an open stream, could own it, it can't be a file that a request has already got under another id and URL, and
  *   such entries have no more files than are missing.
@@ -56,28 +57,32 @@ export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaReque
  * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
  *   account. So do the requests that compete with it.
  *
- * @param requestsWithPrompt all known requests with the prompt of `request`, itself included, in the order in which
- *   they were sent
+ * @param requests all known requests for generations, `request` included, in the order in which they were sent
  * @param entries one snapshot of the history, oldest first, with times by our clock
  * @param ownAccountKey the `accountKey` of the credential that has read the history
  */
 export function matchHistory(
 	request: MediaRequest,
-	requestsWithPrompt: MediaRequest[],
+	requests: MediaRequest[],
 	entries: HistoryEntry[],
 	ownAccountKey: string,
 ): HistoryEntry[] {
-	const provenEntries = entries.filter(matchesByIdentifier([request]));
-	const entriesWithPrompt = entries.filter(({ prompt }) => prompt === request.prompt);
-	const unclaimedEntries = entriesWithPrompt.filter(isUnclaimedBy(requestsWithPrompt));
+	const requestsWithPrompt = requests.filter(({ prompt }) => prompt === request.prompt);
+	const ownersByEntry = identifyOwners(entries, requestsWithPrompt, requests);
+	const entriesOf = (owner: MediaRequest) =>
+		entries.filter((entry) => ownersByEntry.get(entry)?.includes(owner));
+	const listedFilesOf = (owner: MediaRequest) => entriesOf(owner).flatMap(({ files }) => files);
+	const unclaimedEntries = entries.filter(
+		(entry) => entry.prompt === request.prompt && isUnclaimed(entry, ownersByEntry),
+	);
 	const couldBeOwn = couldBelongTo(request);
 	const possibleEntries = unclaimedEntries.filter(couldBeOwn);
 
 	/** Returns how many of the requested files of `owner` are still missing. The number may be negative. */
 	const missingFileCountOf = (owner: MediaRequest) => {
-		const ownEntries = entries.filter(matchesByIdentifier([owner]));
+		const ownEntries = entriesOf(owner);
 		const { requestedCount, announcedIds, files, failedIds } = owner;
-		const fileCount = Math.max(files.length, ownEntries.flatMap((entry) => entry.files).length);
+		const fileCount = Math.max(files.length, listedFilesOf(owner).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
 		const settledCount = fileCount + failedIds.length;
 		// An error without an id may be about an announced file, but that is only known once its entry has failed.
@@ -105,13 +110,10 @@ export function matchHistory(
 		owner.searchUntil !== undefined &&
 		owner.contentDigest === request.contentDigest &&
 		owner.accountKey === ownAccountKey;
-	const listedIdentifiers = new Set(entries.flatMap(({ identifiers }) => identifiers));
 	/** The requests with a file that no entry shows. */
 	const ownersOfUnrecognizedEntries = requestsWithPrompt
 		.filter(mayOwnUnrecognizedEntry(request))
-		.filter(({ files }) =>
-			files.some((file) => !identifiersOf([file]).some((one) => listedIdentifiers.has(one))),
-		);
+		.filter((owner) => listedFilesOf(owner).length < owner.files.length);
 	const isOwn = (entry: HistoryEntry) =>
 		couldBeOwn(entry) &&
 		// The first claimant gets the first entry, and so on. An entry with files for two requests belongs to one of
@@ -120,6 +122,7 @@ export function matchHistory(
 		claimants.every((owner) => isInterchangeable(owner) || !couldBelongTo(owner)(entry)) &&
 		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
+	const provenEntries = entriesOf(request);
 	if (request.withImages || claimableEntries.length > claimants.length) return provenEntries;
 	return [...provenEntries, ...new Set(claimableEntries.filter(isOwn))];
 }
@@ -128,60 +131,77 @@ export function matchHistory(
  * Returns the entries that may belong to `request`, but also to another request, newest first. An entry without a time
  * or a prompt may belong to any request. `requests` are all that may have claimed one of them, `request` included.
  */
-export const candidatesFor = (
+export function candidatesFor(
 	request: MediaRequest,
 	requests: MediaRequest[],
 	entries: HistoryEntry[],
-): HistoryEntry[] =>
-	entries
-		.filter(isCandidateFor(request))
-		.filter(isUnclaimedBy(requests))
-		// The service may write a prompt for a request that has none.
-		.filter(({ prompt }) => !prompt || !request.prompt || isSameText(prompt, request.prompt))
-		.reverse();
-
-/**
- * Returns a predicate for history entries. It is false for an entry that an id or a URL identifies as that of one of
- * `requests`, and for a failed entry, which may belong to a request of another process: if it counted as the entry of a
- * request here, a retry would pay for this request again.
- */
-function isUnclaimedBy(requests: MediaRequest[]): (entry: HistoryEntry) => boolean {
-	const isClaimed = matchesByIdentifier(requests);
-	return (entry) => !entry.hasFailed && !isClaimed(entry);
+): HistoryEntry[] {
+	const possibleEntries = entries.filter(isCandidateFor(request));
+	const ownersByEntry = identifyOwners(possibleEntries, requests, requests);
+	return (
+		possibleEntries
+			.filter((entry) => isUnclaimed(entry, ownersByEntry))
+			// The service may write a prompt for a request that has none.
+			.filter(({ prompt }) => !prompt || !request.prompt || isSameText(prompt, request.prompt))
+			.reverse()
+	);
 }
 
 /**
- * Returns a predicate for history entries. It is true for an entry whose id was announced to one of `owners`, and for an
- * entry that has a file of one of them, unless the entry is surely another's.
+ * True for an entry without an owner that has not failed. A failed one may belong to a request of another process: if it
+ * counted as the entry of a request here, a retry would pay for this request again.
  */
-export function matchesByIdentifier(owners: MediaRequest[]): (entry: HistoryEntry) => boolean {
-	const ownersByIdentifier = new Map<string, MediaRequest[]>();
-	for (const owner of owners) {
-		for (const identifier of identifiersOfRequest(owner)) {
-			const others = ownersByIdentifier.get(identifier) ?? [];
-			ownersByIdentifier.set(identifier, [...others, owner]);
+const isUnclaimed = (entry: HistoryEntry, ownersByEntry: Map<HistoryEntry, MediaRequest[]>) =>
+	!entry.hasFailed && !ownersByEntry.has(entry);
+
+/**
+ * Returns the owners of each entry that has one among `requests`, as an id or a URL identifies them.
+ *
+ * - A UUID or a URL is a proof, because no service gives it to two things.
+ * - A shorter id may be the number of something else, because a service may number its jobs, its files, or each kind of
+ *   them separately. It counts unless a proof shows another owner, or the entry is surely another's.
+ *
+ * @param knownRequests all known requests for generations, whose prompts show what is surely another's
+ */
+export function identifyOwners(
+	entries: HistoryEntry[],
+	requests: MediaRequest[],
+	knownRequests: MediaRequest[],
+): Map<HistoryEntry, MediaRequest[]> {
+	const requestsByIdentifier = new Map<string, MediaRequest[]>();
+	for (const request of requests) {
+		for (const identifier of identifiersOfRequest(request)) {
+			const others = requestsByIdentifier.get(identifier) ?? [];
+			requestsByIdentifier.set(identifier, [...others, request]);
 		}
 	}
-	return (entry) =>
-		entry.identifiers.some((identifier) =>
-			ownersByIdentifier
-				.get(identifier)
-				?.some(
-					(owner) => identifier.length >= MIN_UNIQUE_CHARS || !isSurelyOfAnother(owner, entry),
-				),
-		);
+	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
+	for (const entry of entries) {
+		const shared = entry.identifiers.filter((one) => requestsByIdentifier.has(one));
+		const proofs = shared.filter(({ length }) => length >= MIN_UNIQUE_CHARS);
+		const isProven = proofs.length > 0;
+		const owners = (isProven ? proofs : shared)
+			.flatMap((one) => requestsByIdentifier.get(one)!)
+			.filter((request) => isProven || !isSurelyOfAnother(request, entry, knownRequests));
+		if (owners.length > 0) ownersByEntry.set(entry, owners);
+	}
+	return ownersByEntry;
 }
 
 /**
- * True if an entry with a short id of `owner` has another kind, or is older and has other words: the id is then that of
- * something else, because a service may number its jobs, its files, or each kind of them separately.
+ * True if the kind or the shape of an entry contradicts `request`, and if it has another prompt and is older than the
+ * request, or another request was sent with exactly that prompt. Otherwise, the service may have changed the prompt.
  */
-function isSurelyOfAnother(owner: MediaRequest, entry: HistoryEntry): boolean {
-	const { record, prompt, createdAt } = entry;
-	const toleranceMs = hasNoZone(record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
-	const isOlder = createdAt < earliestEntryTime(owner) - toleranceMs;
-	const isOfOtherKind = (kindInType(record) ?? owner.kind) !== owner.kind;
-	return isOfOtherKind || (isOlder && prompt !== '' && !isSameText(prompt, owner.prompt));
+function isSurelyOfAnother(
+	request: MediaRequest,
+	entry: HistoryEntry,
+	knownRequests: MediaRequest[],
+): boolean {
+	const { prompt, createdAt } = entry;
+	if (!fitsKindAndRatio(request, entry)) return true;
+	if (prompt === '' || isSameText(prompt, request.prompt)) return false;
+	const isOlder = createdAt < earliestEntryTime(request) - zoneToleranceMs(entry);
+	return isOlder || knownRequests.some((other) => other.prompt === prompt);
 }
 
 /**
@@ -193,14 +213,17 @@ const couldBelongTo = (owner: MediaRequest) => (entry: HistoryEntry) =>
 
 /**
  * Returns a predicate for history entries. It is true for an entry to show to the user as the possible result of
- * `owner`. That includes an entry without a time, and a time without a zone may be in any zone. The prompt is not
- * compared.
+ * `owner`. That includes an entry without a time. The prompt is not compared.
  */
 const isCandidateFor = (owner: MediaRequest) => (entry: HistoryEntry) => {
-	const toleranceMs = hasNoZone(entry.record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
-	const mayBeInTime = Number.isNaN(entry.createdAt) || isInTime(owner, entry, toleranceMs);
+	const mayBeInTime =
+		Number.isNaN(entry.createdAt) || isInTime(owner, entry, zoneToleranceMs(entry));
 	return mayBeInTime && fitsKindAndRatio(owner, entry);
 };
+
+/** By how much the time of an entry may be wrong, in ms: without a zone, it may be the local time of anywhere. */
+const zoneToleranceMs = ({ record }: HistoryEntry) =>
+	hasNoZone(record.created_at) ? MAX_ZONE_OFFSET_MS : 0;
 
 function isInTime(owner: MediaRequest, { createdAt }: HistoryEntry, toleranceMs = 0): boolean {
 	const { searchUntil = Infinity } = owner;

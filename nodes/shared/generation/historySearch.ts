@@ -4,14 +4,14 @@ import { pollUntil, type ReadResult } from '../async/pollUntil';
 import type { GeneratedFile } from '../contract';
 import { Failure, isFailure, withDefaultFacts } from '../failure';
 import { MAX_FILES } from '../limits';
-import { asText, asWebUrl, isSameText, withoutQuery } from '../parsing/values';
+import { asText, asWebUrl, withoutQuery } from '../parsing/values';
 import { failureOfAnswer } from '../parsing/errors';
 import { identifiersOf } from '../parsing/responses';
 import type { HistoryEntry } from './historyEntries';
 import {
 	candidatesFor,
 	mayShareEntriesWith,
-	matchesByIdentifier,
+	identifyOwners,
 	matchHistory,
 	earliestEntryTime,
 } from './historyMatching';
@@ -88,23 +88,22 @@ export async function findInHistory(
 	): Promise<ReadResult<GeneratedFile[]>> {
 		const isLastSearch = Math.min(remainingSearchMs(), msUntilDeadline) < SEARCH_INTERVAL_MS;
 		ledger.add(request);
-		const requestsWithPrompt = ledger.findByPrompt(request);
-		const relevantRequests = [request, ...requestsWithPrompt.filter(mayShareEntriesWith(request))];
+		const ownRequests = ledger.generations();
+		const relevantRequests = [request, ...ownRequests.filter(mayShareEntriesWith(request))];
 		const since = Math.min(...relevantRequests.map(earliestEntryTime));
 		// The last search needs a new snapshot, because no later search would find a result that an older snapshot
 		// lacks.
 		const minReadAt = isLastSearch ? monotonicNow() - 1000 : undefined;
-		const allEntries = await readHistorySince(api, since, signal, minReadAt).catch(
+		const entries = await readHistorySince(api, since, signal, minReadAt).catch(
 			(error: unknown) => {
 				if (remainingSearchMs() <= 0) throw new Failure('streamLost');
 				// A replica of the service that lags behind may respond with 404 for minutes, so the search goes on.
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
-		const entries = withoutOtherRequests(allEntries, request, ledger.generations());
 		const { accountKey } = api.credential;
-		otherRequests = requestsOfOtherTokens(request.prompt, requestsWithPrompt, entries);
-		const requests = [...requestsWithPrompt, ...otherRequests];
+		otherRequests = requestsOfOtherTokens(request.prompt, ownRequests, entries);
+		const requests = [...ownRequests, ...otherRequests];
 		const matched = matchHistory(request, requests, entries, accountKey);
 		const failedEntries = matched.filter((entry) => entry.hasFailed);
 		unmatchedEntries = failedEntries.length < matched.length ? [] : entries;
@@ -124,25 +123,6 @@ export async function findInHistory(
 }
 
 /**
- * Returns the entries without those that only an id identifies as those of `request`, as they have exactly the prompt of
- * another request. A service may number its jobs and its files separately.
- */
-function withoutOtherRequests(
-	entries: HistoryEntry[],
-	request: MediaRequest,
-	requests: MediaRequest[],
-): HistoryEntry[] {
-	const prompts = new Set(requests.map(({ prompt }) => prompt));
-	const isIdentified = matchesByIdentifier([request]);
-	const isOther = (entry: HistoryEntry) =>
-		entry.prompt !== '' &&
-		prompts.has(entry.prompt) &&
-		isIdentified(entry) &&
-		!isSameText(entry.prompt, request.prompt);
-	return entries.filter((entry) => !isOther(entry));
-}
-
-/**
  * Returns the requests with this prompt that were sent with another token of the same account. A file of theirs in the
  * history proves that it is the same account. Their ids don't prove that, because another service may use the same ids.
  */
@@ -152,11 +132,12 @@ function requestsOfOtherTokens(
 	entries: HistoryEntry[],
 ): MediaRequest[] {
 	const identifiers = new Set(entries.flatMap((entry) => entry.identifiers));
+	const ownKeys = new Set(ownRequests.map(({ key }) => key));
 	const isListed = (file: GeneratedFile) =>
 		identifiers.has(file.fileUrl) || identifiers.has(pathOf(file));
 	return allRequests()
 		.filter((other) => other.prompt === prompt && other.files.some(isListed))
-		.filter(({ key }) => ownRequests.every((request) => request.key !== key));
+		.filter(({ key }) => !ownKeys.has(key));
 }
 
 /**
@@ -188,10 +169,9 @@ export async function findRenewedFile(
 	signal: AbortSignal,
 ): Promise<GeneratedFile> {
 	return await withDeadline(RENEWAL_MS, signal, async (deadline) => {
-		const allEntries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
 		const requests = ledgerOf(api.credential).generations();
-		const entries = withoutOtherRequests(allEntries, request, requests);
-		const ownEntries = entries.filter(matchesByIdentifier([request]));
+		const ownEntries = [...identifyOwners(entries, [request], requests).keys()];
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
 	}).catch(() => file);

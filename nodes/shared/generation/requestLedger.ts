@@ -118,19 +118,14 @@ export class RequestLedger {
 	/** Returns all requests, in the order in which they were added. */
 	all = (): MediaRequest[] => [...this.byKey.values()];
 
-	/** Returns all requests for generations, in the order in which they were added. */
-	generations = (): MediaRequest[] => this.all().filter(({ kind }) => kind !== 'speech');
-
 	/**
-	 * Returns all requests for generations with the prompt of `request`, itself included, in the order in which they were
-	 * sent.
+	 * Returns all requests for generations, in the order in which they were sent. All processes that know the same
+	 * requests must sort them in the same way, or two of them could take the same entry.
 	 */
-	findByPrompt({ prompt }: MediaRequest): MediaRequest[] {
-		const requestsWithPrompt = this.generations().filter((other) => other.prompt === prompt);
-		// All processes that know the same requests must sort them in the same way, or two of them could take the same
-		// entry.
-		return requestsWithPrompt.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
-	}
+	generations = (): MediaRequest[] =>
+		this.all()
+			.filter(({ kind }) => kind !== 'speech')
+			.sort((a, b) => a.sentAt - b.sentAt || (a.key < b.key ? -1 : 1));
 }
 
 /** Makes the record of a request that is about to be sent, with a new key. */
