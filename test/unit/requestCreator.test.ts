@@ -3,7 +3,7 @@ import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation
 import { matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import type { Credential } from '../../nodes/shared/http/credential';
-import { isCreatedByOwnExecution } from '../../nodes/shared/n8n/requestCreator';
+import { isCreatedByOwnExecution, noteListedRequests } from '../../nodes/shared/n8n/requestCreator';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent } from './sent';
 
@@ -28,16 +28,16 @@ test('a video that a trigger attributes to a finished request still goes to the 
 	const lost = request('b', { requestedCount: 2, sentAt: now - 30_000 });
 
 	const late = video('late');
-	const files = readGeneratedFiles([late], SERVICE);
-	const isOwn = async (id: string) =>
+	const [entry] = toHistoryEntries([late], SERVICE);
+	const isOwn = async () =>
 		await isCreatedByOwnExecution(
-			{ id, prompt: 'P', files },
+			entry!,
 			credential,
 			({ id: creator }) => creator === 'own',
 			AbortSignal.timeout(5000),
 		);
 	// Another trigger asks about the same video.
-	expect([await isOwn('late'), await isOwn('late')]).toEqual([true, true]);
+	expect([await isOwn(), await isOwn()]).toEqual([true, true]);
 
 	const created_at = new Date(now - 10_000).toISOString();
 	const records = ['late', 'b', 'a'].map((id) => ({ ...video(id), created_at }));
@@ -65,4 +65,51 @@ test.each([
 	const [entry] = toHistoryEntries([record], SERVICE);
 	const isOwn = isCreatedByOwnExecution(entry!, credential, () => true, AbortSignal.timeout(5000));
 	expect(await isOwn).toBe(expected);
+});
+
+const UUID = '0b4c2f6e-8a1d-4c57-9e3b-5d7f1a2c3e4f';
+const anImage = { type: 'image', file_url: `${SERVICE}/files/7.png` };
+test.each<[string, expected: boolean, fields: object]>([
+	['a video', true, {}],
+	['a video of other words, which the service may have written', true, { prompt: 'A boat' }],
+	['the video of another task with its number', true, { id: '31', task_id: '7', prompt: 'A boat' }],
+	['an image of another: kinds may be numbered separately', false, { ...anImage, prompt: 'Q' }],
+	['an image, as its file shows', false, { ...anImage, type: undefined, prompt: 'Q' }],
+	['a video of another workflow: jobs may be numbered separately', false, { prompt: 'Row 2' }],
+	['what a UUID proves', true, { ...anImage, id: UUID, prompt: 'Q' }],
+	['what its file proves, with another ID', true, { id: '31', file_url: `${SERVICE}/own.mp4` }],
+])('a number that was told to a video of its own shows: %s', async (...row) => {
+	const [, expected, fields] = row;
+	const credential = { accountKey: `told ${row[0]}` } as Credential;
+	const now = Date.now();
+	const own = { files: readGeneratedFiles([{ file_url: `${SERVICE}/own.mp4` }], SERVICE) };
+	const sentAt = now - 60_000;
+	ledgerOf(credential).add(
+		sent({ ...own, announcedIds: ['7', UUID], sentAt, searchUntil: now - 30_000, isListed: true }),
+	);
+	ledgerOf(credential).add(sent({ prompt: 'Row 2', creator: { id: 'other' }, sentAt }));
+	const record = { id: '7', prompt: 'P', type: 'video', file_url: '/7.mp4', ...fields };
+	const [entry] = toHistoryEntries([record], SERVICE);
+	const isOwn = isCreatedByOwnExecution(
+		entry!,
+		credential,
+		({ id }) => id === 'workflow',
+		AbortSignal.timeout(5000),
+	);
+	expect(await isOwn).toBe(expected);
+});
+
+test('it is noted which ended requests the history has shown, and stays so', () => {
+	const credential = { accountKey: 'listed' } as Credential;
+	const told = ['open', 'listed', 'missing', '7'].map((id) => {
+		const one = sent({ announcedIds: [id], searchUntil: id === 'open' ? undefined : 1 });
+		ledgerOf(credential).add(one);
+		return one;
+	});
+	// The image of another has the number that was told to a video.
+	const records = [{ id: 'open' }, { id: 'listed' }, { id: '7', ...anImage }];
+	for (const shown of [records, []]) {
+		noteListedRequests(credential, toHistoryEntries(shown, SERVICE));
+		expect(told.map(({ isListed }) => isListed)).toEqual([undefined, true, false, false]);
+	}
 });

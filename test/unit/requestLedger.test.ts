@@ -1,4 +1,3 @@
-import type { HistoryEntry } from '../../nodes/shared/generation/historyEntries';
 import { isFindable, RequestLedger } from '../../nodes/shared/generation/requestLedger';
 import { sent } from './sent';
 
@@ -40,21 +39,6 @@ test.each([
 	expect(ledger.all()).toHaveLength(1);
 	expect(ledger.all()[0] === saved).toBe(isRestored);
 	if (isRestored) expect(saved.searchUntil! - Date.now()).toBeGreaterThan(590_000);
-});
-
-test('it is noted which ended requests the history has shown, and stays so', () => {
-	const ledger = new RequestLedger();
-	const [open, listed, missing] = ['open', 'listed', 'missing'].map((id) =>
-		sent({ announcedIds: [id], searchUntil: id === 'open' ? undefined : 1 }),
-	);
-	for (const one of [open!, listed!, missing!]) ledger.add(one);
-	const shown = ['open', 'listed'].map((id) => ({ identifiers: [id] }) as HistoryEntry);
-	for (const entries of [shown, []]) {
-		ledger.onHistoryRead(entries);
-		expect([open!, listed!, missing!].map(({ isListed }) => isListed)).toEqual([
-			...[undefined, true, false],
-		]);
-	}
 });
 
 test('speech is no generation', () => {

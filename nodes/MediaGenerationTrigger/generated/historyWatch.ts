@@ -6,8 +6,8 @@ import { MAX_SHARED_READ_AGE_MS } from '../../shared/async/coalescedReads';
 import { errorKindOf, Failure, toFailure, toNoResponse } from '../../shared/failure';
 import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
-import { ledgerOf } from '../../shared/generation/requestLedger';
 import { wordingOf } from '../../shared/n8n/messages';
+import { noteListedRequests } from '../../shared/n8n/requestCreator';
 import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
 import type { Redactor } from '../../shared/parsing/redaction';
 import type { Activation } from '../activation/activation';
@@ -85,7 +85,7 @@ export class HistoryWatch {
 		const listedEntries = await readRecentEntries(read, outbox, baseUrl);
 		// A manual test emits the newest entry with a file at once, although it is not new.
 		const emitsNewest = isManual && !outbox.cursor;
-		ledgerOf(api.credential).onHistoryRead(listedEntries);
+		noteListedRequests(api.credential, listedEntries);
 		const { endedEntries, nextState } = findEndedEntries(listedEntries, outbox, accountKey);
 		Object.assign(outbox, nextState);
 		if (emitsNewest)

@@ -4,7 +4,6 @@ import type { GeneratedFile, MediaKind } from '../contract';
 import type { Credential } from '../http/credential';
 import { evictOldest } from '../limits';
 import { identifiersOf } from '../parsing/responses';
-import type { HistoryEntry } from './historyEntries';
 
 /** How long the history is searched for a lost result, in ms, unless the caller of `searchEnd` sets another time. */
 const SEARCH_WINDOW_MS = 600_000;
@@ -104,15 +103,6 @@ export class RequestLedger {
 	/** Removes a request. Call it only when the service has surely not accepted the request. */
 	remove({ key }: MediaRequest): void {
 		this.byKey.delete(key);
-	}
-
-	/** Notes in each request whose stream has ended whether the history shows it. Call it with the entries of each poll. */
-	onHistoryRead(entries: HistoryEntry[]): void {
-		const listed = new Set(entries.flatMap(({ identifiers }) => identifiers));
-		for (const request of this.byKey.values()) {
-			if (request.searchUntil === undefined || request.isListed) continue;
-			request.isListed = identifiersOfRequest(request).some((identifier) => listed.has(identifier));
-		}
 	}
 
 	/** Returns all requests, in the order in which they were added. */

@@ -1,10 +1,10 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
-import { LATE_RESULT_MS } from '../generation/historyMatching';
+import type { HistoryEntry } from '../generation/historyEntries';
+import { identifyOwners, LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, type MediaRequest, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
-import { identifiersOf } from '../parsing/responses';
 import { asText, isRecord, isSameText, withoutQuery } from '../parsing/values';
 import { callerIdOf, startNodeOf } from './internals';
 
@@ -19,19 +19,21 @@ const LATE_TASK_MS = 3 * 3_600_000;
 /** The workflow that has sent a request, and what called it (see `MediaRequest.creator`). */
 export type RequestCreator = MediaRequest['creator'];
 
-/**
- * What a trigger's event is about: an entry of the history, or a speech task, which has no `files`. The
- * `prompt` of a task is its text; it is undefined if unknown.
- */
-export type EventSubject = Partial<Pick<MediaRequest, 'prompt' | 'files'>> & {
-	id?: string;
-	hasFailed?: boolean;
-	/**
-	 * Reads an unknown `prompt`; called only if it decides. Resolves with undefined if the service does not tell it,
-	 * and rejects if it can't be read.
-	 */
-	readPrompt?(): Promise<string | undefined>;
-};
+/** What a trigger's event is about: an entry of the history, or a speech task, whose `prompt` is its text. */
+export type EventSubject =
+	| (HistoryEntry & { readPrompt?: undefined })
+	| {
+			id: string;
+			/** Undefined if unknown. */
+			prompt?: string;
+			/**
+			 * Reads an unknown `prompt`; called only if it decides. Resolves with undefined if the service does not tell it,
+			 * and rejects if it can't be read.
+			 */
+			readPrompt?(): Promise<string | undefined>;
+			files?: undefined;
+			hasFailed?: undefined;
+	  };
 
 /**
  * Finds out whether a trigger's own executions have created `subject`, also through a sub-workflow or an error
@@ -55,19 +57,18 @@ export async function isCreatedByOwnExecution(
 	const ledger = ledgerOf(credential);
 	const isOwn = ({ creator, kind }: MediaRequest) =>
 		(kind === 'speech') === isSpeech && isOwnCreator(creator);
-	const isProven = (request: MediaRequest) => isProvenCreator(request, subject);
 	let hasReadFailed = false;
 	while (!signal.aborted) {
+		if (provenCreators(ledger.all(), subject).some(isOwn)) return true;
 		const ownRequests = ledger.all().filter(isOwn);
-		if (ownRequests.some(isProven)) return true;
 		const verdicts = ownRequests.map((request) => verdictOf(request, subject, receivedAt));
 		const creator = ownRequests[verdicts.indexOf('created')];
 		// The sub-workflow may use another token or Base URL of the same account. Another service may use the same ids,
 		// so the prompts must be equal, too.
-		const provenElsewhere = allRequests().filter(isOwn).filter(isProven);
+		const provenElsewhere = provenCreators(allRequests(), subject).filter(isOwn);
 		if (subject.readPrompt && (creator || provenElsewhere.length > 0)) {
 			const prompt = await subject.readPrompt().catch(() => void (hasReadFailed = true));
-			subject = { ...subject, prompt: prompt ?? undefined, readPrompt: undefined };
+			subject = { id: subject.id, prompt: prompt ?? undefined };
 			continue;
 		}
 		if (provenElsewhere.some(({ prompt }) => promptStart(prompt) === promptStart(subject.prompt)))
@@ -80,17 +81,30 @@ export async function isCreatedByOwnExecution(
 	return false;
 }
 
-/** Returns true if an id or a URL proves that `request` has created `subject`. */
-function isProvenCreator(request: MediaRequest, { id, files = [] }: EventSubject): boolean {
-	const { announcedIds, attributedIds = [] } = request;
-	if (id && [...announcedIds, ...attributedIds].includes(id)) return true;
+/** Returns those of `requests` that an id or a URL proves to have created `subject`. */
+function provenCreators(requests: MediaRequest[], subject: EventSubject): MediaRequest[] {
+	const { id, files } = subject;
+	if (files === undefined) return requests.filter(({ announcedIds }) => announcedIds.includes(id));
+	// The entry is new. Its time is by the service's clock, so it does not show that the entry is older than a request.
+	const entry = { ...subject, createdAt: NaN };
+	const owners = identifyOwners([entry], requests, requests).get(entry) ?? [];
 	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
 	// in a file extension, because URLs of different files may differ only in the query.
-	const haveBothIds = id !== undefined && announcedIds.length > 0;
-	const identify = (some: GeneratedFile[]) =>
-		haveBothIds ? identifiersOf(some) : some.map(({ fileUrl }) => withoutQuery(fileUrl));
-	const known = new Set(identify(request.files));
-	return identify(files).some((identifier) => known.has(identifier));
+	const paths = new Set(files.map(({ fileUrl }) => withoutQuery(fileUrl)));
+	const hasPath = ({ announcedIds, files: ownFiles }: MediaRequest) =>
+		(id === undefined || announcedIds.length === 0) &&
+		ownFiles.some(({ fileUrl }) => paths.has(withoutQuery(fileUrl)));
+	const isAttributed = ({ attributedIds = [] }: MediaRequest) =>
+		id !== undefined && attributedIds.includes(id);
+	return [...owners, ...requests.filter((one) => hasPath(one) || isAttributed(one))];
+}
+
+/** Notes in each request whose stream has ended whether the history shows it. Call it with the entries of each poll. */
+export function noteListedRequests(credential: Credential, entries: HistoryEntry[]): void {
+	const requests = ledgerOf(credential).generations();
+	const unlisted = requests.filter((one) => one.searchUntil !== undefined && !one.isListed);
+	const listed = new Set([...identifyOwners(entries, unlisted, requests).values()].flat());
+	for (const request of unlisted) request.isListed = listed.has(request);
 }
 
 /**
