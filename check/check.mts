@@ -2,81 +2,68 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { FREE_OPERATIONS, isGood, runOperation, runPaid } from './operations.mts';
-import type { Credential, Run } from './operations.mts';
+import { FREE, isGood, runFree, runNode, runPaid, startRun, type Session } from './operations.mts';
 import { StandIns, type Recording } from './recording.mts';
 import { maybeCharged, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
-import { holdSocket, readExchange, record, type Exchange } from './wire.mts';
+import { holdSocket, record } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 3_000;
 const SOCKET_MS = 10_000;
 
 /**
- * Lets the node run the free operations and those named in `pay` (unless the free ones show that this is pointless),
- * asks what the node does not ask, and records all exchanges. `onStep` is called with a name for each step. If `stop`
- * aborts, resolves with what was done until then.
- *
- * Resolves with the rows of the table, the recording, how many values of each kind were replaced in it, and the paid
- * operations that may have been charged.
+ * Lets the node run the free operations and those named in `pay` (unless the free ones show that this is pointless), and
+ * asks what the node does not ask.
  */
-export async function check(
-	credential: Credential,
-	pay: string[],
-	onStep: (what: string) => void,
-	stop = new AbortController().signal,
-) {
-	const made = new Date().toISOString();
+export async function check(session: Session, pay: string[]): Promise<void> {
+	const { onStep = () => {} } = session;
 	onStep('the account, voices, history, and a task that does not exist');
-	const free = FREE_OPERATIONS.map((each) => runOperation(each, credential, stop));
-	const runs: Run[] = await Promise.all(free);
-	if (runs.some((run) => run.operation !== 'missing' && isGood(run))) {
-		onStep('other pages, a wrong token, and ten seconds of WebSocket');
-		const voices = runs.find(({ operation }) => operation === 'voices')!.exchanges;
-		const voice = voiceIn({ exchanges: voices.map(readExchange) });
-		runs.push(...(await askMore(credential, runs[0]!, stop)));
-		const before = (operation: string) => onStep(`the node: ${operation}`);
-		const plan = { pay, voice, known: runs, before, stop };
-		if (!stop.aborted) for await (const run of runPaid(plan, credential)) runs.push(run);
-	}
-	const standIns = new StandIns(credential.apiToken);
-	const recording: Recording = { format: 4, made, runs: runs.map(standIns.run) };
-	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)), pay);
-	// How many values of each kind were replaced is known only now.
-	const replaced = standIns.counts();
-	return { rows, recording, replaced, charged: standIns.redact.value(maybeCharged(runs)) };
+	const runs = await runFree(session);
+	if (!runs.some((run) => run.operation !== 'missing' && isGood(run))) return;
+	onStep('other pages, a wrong token, and ten seconds of WebSocket');
+	await askMore(session);
+	await runPaid(session, pay, voiceIn(runs.find(({ operation }) => operation === 'voices')!));
 }
 
 /**
- * Keeps a WebSocket open, lets the node use a wrong token (for the voices if there is no `account`), and reads the pages
- * 0 and 2 of the history, because the node begins with page 1.
+ * Returns what a session has shown until now: the rows of the table, the recording, how many values of each kind were
+ * replaced in it, and the paid operations that may have been charged.
  */
-async function askMore(credential: Credential, account: Run, stop: AbortSignal): Promise<Run[]> {
+export function reportOf({ credential, runs }: Session) {
+	const standIns = new StandIns(credential.apiToken);
+	const made = new Date(runs[0]!.exchanges[0]?.at ?? Date.now()).toISOString();
+	const recording: Recording = { format: 4, made, runs: runs.map(standIns.run) };
+	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)));
+	const charged = standIns.redact.value(maybeCharged(runs));
+	return { rows, recording, charged, replaced: standIns.counts() };
+}
+
+/**
+ * Keeps a WebSocket open, lets the node use a wrong token (for the voices if there is no account), and reads the pages 0
+ * and 2 of the history, because the node begins with page 1.
+ */
+async function askMore(session: Session): Promise<void> {
+	const { credential, runs } = session;
 	const wrong = { ...credential, apiToken: 'a-token-that-nobody-has' };
-	const operation = account.exchanges.every(isNotThere) ? 'voices' : 'account';
+	const which = runs[0]!.exchanges.every(isNotThere) ? FREE.voices : FREE.account;
 	const socketUrl = `${credential.webSocketUrl}/ws?token=${encodeURIComponent(credential.apiToken)}`;
-	const pages: Exchange[] = [];
+	const socket = startRun(session, 'socket', []);
+	const token = runNode({ ...session, credential: wrong }, 'token', which);
+	const pages = startRun(session, 'pages', []);
 	const readPage = async (page: number) =>
-		await record({ exchanges: pages }, () => readHistory(credential, page, stop)).catch(() => {});
-	const [socket, token] = await Promise.all([
-		holdSocket(socketUrl, SOCKET_MS, stop),
-		runOperation(operation, wrong, stop),
-		...[0, 2].map(readPage),
-	]);
-	return [
-		{ operation: 'socket', lines: [], exchanges: [socket] },
-		{ ...token, operation: 'token' },
-		{ operation: 'pages', lines: [], exchanges: pages },
-	];
+		await record(pages, () => readHistory(credential, page)).catch(() => {});
+	await Promise.all([holdSocket(socketUrl, SOCKET_MS, socket), token, ...[0, 2].map(readPage)]);
 }
 
 /** Reads a page of the history. Rejects after three seconds at the latest. */
-async function readHistory({ apiToken, baseUrl }: Credential, page: number, stop: AbortSignal) {
-	const signal = AbortSignal.any([AbortSignal.timeout(PAGE_TIMEOUT_MS), stop]);
+async function readHistory({ apiToken, baseUrl }: Session['credential'], page: number) {
 	const { get, Agent } = baseUrl.startsWith('https:') ? https : http;
-	// Like n8n, this uses the proxy that the environment names.
-	const agent = new Agent({ proxyEnv: process.env });
 	const url = `${baseUrl}/v1/video/histories?page=${page}&page_size=20`;
-	const request = get(url, { headers: { authorization: `Bearer ${apiToken}` }, signal, agent });
+	const request = get(url, {
+		headers: { authorization: `Bearer ${apiToken}` },
+		signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
+		// Like n8n, this uses the proxy that the environment names.
+		agent: new Agent({ proxyEnv: process.env }),
+	});
 	const [answer] = (await once(request, 'response')) as [IncomingMessage];
 	await answer.toArray();
 }

@@ -1,11 +1,12 @@
 /* `npm run check`: checks and records a deployment of the service, or replays a recording. See docs/check.md. */
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { confirm, password } from '@inquirer/prompts';
 import { startSimulator } from '../simulator/simulator.mts';
-import { check } from './check.mts';
-import { PAID, type Credential } from './operations.mts';
+import { check, reportOf } from './check.mts';
+import { PAID, type Credential, type Session } from './operations.mts';
 import { shared } from './shared.mts';
 import { fileNameOf, toJson, type Recording } from './recording.mts';
 import { replay } from './replay.mts';
@@ -36,10 +37,11 @@ async function main(): Promise<number> {
 	const urls = { 'base-url': text, 'web-socket-url': text, 'allow-http': isSet };
 	const { values } = parseArgs({ options: { ...urls, pay: text, replay: text } });
 	if (values.replay !== undefined) return await playAgain(values.replay);
-	const pay = values.pay?.match(/[^\s,]+/g) ?? [];
-	const unknown = pay.filter((name) => !Object.hasOwn(PAID, name));
+	const wanted: string[] = values.pay?.match(/[^\s,]+/g) ?? [];
+	const unknown = wanted.filter((name) => !Object.hasOwn(PAID, name));
 	if (unknown.length > 0)
 		throw new Refusal(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
+	const pay = Object.keys(PAID).filter((name) => wanted.includes(name));
 	if (values['base-url'] === undefined) {
 		const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
 		console.log(`No --base-url: checking the simulator at ${baseUrl}.\n`);
@@ -84,12 +86,11 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 }
 
 async function run(credential: Credential, pay: string[]): Promise<number> {
-	const stopping = new AbortController();
-	for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stopping.abort());
-	const done = await check(credential, pay, onStep, stopping.signal);
-	const { rows, recording, replaced, charged } = done;
+	const session: Session = { credential, runs: [], onStep };
+	const stops = ['SIGINT', 'SIGTERM'].map((signal) => once(process, signal));
+	const isStopped = await Promise.race([check(session, pay), ...stops]);
+	const { rows, recording, replaced, charged } = reportOf(session);
 	console.log(tableOf(rows, process.stdout.columns || 120));
-	const isStopped = stopping.signal.aborted;
 	console.log(`\n${isStopped ? 'Stopped.' : verdictOf(rows)}`);
 	if (charged.length > 0) console.log(`\nMay have been charged: ${charged.join(', ')}.`);
 	const file = join(folder, fileNameOf(credential.baseUrl, recording.made));

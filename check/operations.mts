@@ -1,5 +1,4 @@
 /* Runs the node in n8n's own engine, and describes the outcomes. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { PaidOperation } from '../nodes/shared/contract.ts';
 import { runWorkflow, type WorkflowResult } from '../demo/engine.mts';
@@ -42,10 +41,6 @@ export const FREE = {
 	missing: 'speech:get',
 } as const satisfies Record<string, string>;
 export type FreeName = keyof typeof FREE;
-export const FREE_OPERATIONS: string[] = Object.keys(FREE);
-
-/** What the check itself does. */
-const ASKED = ['socket', 'token', 'pages'];
 
 /**
  * How long a free operation may take, in ms: so long that a slow list is read, and so short that all take less than a
@@ -75,107 +70,107 @@ export interface Credential {
 	allowHttp?: boolean;
 }
 
-/** What came of an operation, and what was exchanged meanwhile. */
+/** What came of an operation of the node, or of what the check itself asks, and what was exchanged meanwhile. */
 export interface Run {
 	operation: string;
-	/** What a user would notice, such as `items: 1` or `error: …`. */
+	/** What a user would notice, such as `items: 1` or `error: …`. What the check itself asks has none. */
 	lines: string[];
 	exchanges: Exchange[];
 	/** The ID of the speech task that was created or read. */
 	taskId?: unknown;
 }
 
-/** True if it was the node that ran, and to its end. */
-export const isOfNode = ({ operation, lines }: Pick<Run, 'operation' | 'lines'>) =>
-	!ASKED.includes(operation) && !lines.includes(STOPPED);
+/** What is done with a service. */
+export interface Session {
+	credential: Credential;
+	/** All runs, each from its beginning, so that nothing is lost if the check is stopped. */
+	runs: Run[];
+	/** Is called with what is being done. */
+	onStep?: (what: string) => void;
+	/** In a replay, what was recorded. Then nothing is ended for taking too long. */
+	recorded?: Run[];
+}
+
+/** Adds a run to a session. While it lasts, its outcome is that the check was stopped. */
+export function startRun({ runs }: Session, operation: string, lines = [STOPPED]): Run {
+	const run: Run = { operation, lines, exchanges: [] };
+	runs.push(run);
+	return run;
+}
 
 /** True if the node has reported no error. */
-export const isGood = ({ lines }: Pick<Run, 'lines'>) => !lines.some(isError);
+export const isGood = ({ lines }: Run) => !lines.some(isError);
 /** True if a line of an outcome reports an error. */
 export const isError = (line: string) => line.startsWith('error: ');
 
-/** Runs an operation in the node: a free or paid one, or Collect. Resolves once it has ended or `stop` aborts. */
-export async function runOperation(
-	operation: string,
-	credential: Credential,
-	stop: AbortSignal,
-	{ voice = '', taskId = MISSING_TASK, hasHistory = true } = {},
+/** What an operation of the node is given. */
+interface Input {
+	text?: string;
+	taskId?: string;
+	voice?: string;
+	options?: { timeout: number };
+	cutsStreams?: boolean;
+	/** Every `everyMs` ms, the operation is ended if this returns true. */
+	isStuck?: (exchanges: Exchange[]) => boolean;
+	everyMs?: number;
+}
+
+/** Runs an operation, such as `voice:getAll`, in the node. */
+export async function runNode(
+	session: Session,
+	name: string,
+	which: string,
+	{ text = '', taskId = MISSING_TASK, voice = '', options, cutsStreams, ...limit }: Input = {},
 ): Promise<Run> {
-	const { contractRow, text = '' } = PAID[operation] ?? {};
-	const which = contractRow
-		? `${contractRow.resource}:${contractRow.operation}`
-		: (FREE[operation as FreeName] ?? 'speech:wait');
-	const options = contractRow ? { timeout: PAID_TIMEOUT_S } : {};
+	const run = startRun(session, name);
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const voiceId = { __rl: true, mode: 'list', value: voice };
-	const exchanges: Exchange[] = [];
 	const timeout = new AbortController();
-	// After the stream of a generation, only the history may have its file.
-	const isCollectable = hasHistory || contractRow?.kind === 'speech';
-	const isInProgress = ({ method, path, status, ended }: Exchange) =>
-		status > 0 &&
-		status < 300 &&
-		!path.includes('/histories') &&
-		(ended === undefined || (method === 'POST' && isCollectable));
-	const timer = setInterval(
-		() =>
-			operation === 'collect' || (contractRow && exchanges.some(isInProgress)) || timeout.abort(),
-		contractRow ? STUCK_CHECK_MS : FREE_TIMEOUT_MS,
-	);
-	const run = async () =>
+	const { isStuck = () => true, everyMs = FREE_TIMEOUT_MS } = limit;
+	const timer = setInterval(() => {
+		if (!session.recorded && isStuck(run.exchanges)) timeout.abort();
+	}, everyMs);
+	const act = async () =>
 		await runWorkflow({
 			workflow: workflow(node({ ...parameters, voiceId, returnAll: false, limit: 20 })),
-			credentials: { mediaGenerationApi: { ...credential } },
+			credentials: { mediaGenerationApi: { ...session.credential } },
 			input: [{ json: {}, binary: { data: picture } }],
-			signal: AbortSignal.any([timeout.signal, stop]),
+			signal: timeout.signal,
+			onMessage: (text) => session.onStep?.(text.replace(/^.*?: /, '')),
 		});
-	const result = await record({ exchanges, cutsStreams: operation === 'dropped' }, run);
+	const result = await record({ exchanges: run.exchanges, cutsStreams }, act);
 	clearInterval(timer);
-	const ended = (stop.aborted && STOPPED) || (timeout.signal.aborted && STUCK);
-	const lines = ended ? [ended] : linesOf(result);
-	return { operation, lines, exchanges, taskId: result.items(NODE)[0]?.json.task_id };
+	run.lines = timeout.signal.aborted ? [STUCK] : linesOf(result);
+	run.taskId = result.items(NODE)[0]?.json.task_id;
+	return run;
 }
 
-interface Plan {
-	/** The paid operations to run, in this order. */
-	pay: string[];
-	/** The voice that speaks. Without it, no speech is generated. */
-	voice?: string;
-	/** What the free operations and the check have shown of the service. */
-	known: Array<Pick<Run, 'operation' | 'lines'> & { exchanges: Array<{ status: number }> }>;
-	/** Is called with the name of each operation before it begins. */
-	before?: (operation: string) => void;
-	/** Cancels the operation in progress. No paid operation starts afterwards. */
-	stop: AbortSignal;
-}
+/** Runs free operations, at the same time; by default all. */
+export const runFree = async (session: Session, names = Object.keys(FREE) as FreeName[]) =>
+	await Promise.all(names.map((name) => runNode(session, name, FREE[name])));
 
-/** Runs paid operations in the node, one after another, while a trigger listens, and yields what came of each. */
-export async function* runPaid(
-	{ pay, voice, known, before, stop }: Plan,
-	credential: Credential,
-): AsyncGenerator<Run> {
-	const find = (name: string) => known.find(({ operation }) => operation === name);
+/** Runs paid operations in the node, one after another, while a trigger listens. `voice` speaks. */
+export async function runPaid(session: Session, pay: string[], voice = ''): Promise<void> {
+	const { recorded, runs, credential, onStep = () => {} } = session;
+	const find = (name: string) => (recorded ?? runs).find(({ operation }) => operation === name);
 	// Without a WebSocket, a trigger detects no speech; without the history, a file whose stream was cut is lost.
 	const hasSocket = find('socket')?.exchanges[0]?.status === 101;
-	const hasHistory = isGood(find('history') ?? { lines: [STOPPED] });
-	const isSpeech = (operation: string) => PAID[operation]!.contractRow.kind === 'speech';
-	const operations = pay.filter((operation) =>
-		isSpeech(operation) ? voice !== undefined : hasHistory || operation !== 'dropped',
-	);
+	const hasHistory = isGood(find('history')!);
+	const operations = pay.filter((name) => hasHistory || name !== 'dropped');
+	const isSpeech = (name: string) => PAID[name]!.contractRow.kind === 'speech';
 	const eventsOf = (paid: string[]) =>
 		shared.EVENTS.filter(({ value }) =>
 			value === 'completed'
 				? hasSocket && paid.some(isSpeech)
 				: value === 'generated' && !paid.every(isSpeech),
 		);
-	const exchanges: Exchange[] = [];
+	const events = eventsOf(operations).map(({ value }) => value);
 	const detected = new Set<unknown>();
 	const errors: string[] = [];
 	const onError = ({ message }: Error) => void errors.push(message);
-	const events = eventsOf(operations).map(({ value }) => value);
-	const nodes = [triggerNode({ events, options: { checkInterval: 10 } })];
-	const activate = async () =>
-		await activateTrigger(
+	const listen = async () => {
+		const nodes = [triggerNode({ events, options: { checkInterval: 10 } })];
+		return await activateTrigger(
 			{ workflowId: 'check', nodes, credential: { ...credential } },
 			(output, _, ending) => {
 				detected.add(output[0]![0]!.json.event);
@@ -183,41 +178,47 @@ export async function* runPaid(
 			},
 			onError,
 		).catch(onError);
+	};
+	const listening = events.length > 0 ? startRun(session, 'trigger') : undefined;
 	// While the history does not respond, this takes most of a minute.
-	const activation = events.length > 0 ? record({ exchanges }, activate) : undefined;
-	const stopped = once(stop, 'abort').then(() => undefined);
-	const trigger = await Promise.race([activation, stopped]);
+	const trigger = listening && (await record(listening, listen));
 	const succeeded: string[] = [];
-	try {
-		for (const operation of operations) {
-			if (stop.aborted) break;
-			before?.(operation);
-			const done = await runOperation(operation, credential, stop, { voice, hasHistory });
-			yield done;
-			// The others would most likely end in the same way, and may be charged.
-			if (done.lines.includes(STUCK)) break;
-			if (isGood(done)) succeeded.push(operation);
-			if (isSpeech(operation) && done.taskId)
-				yield await runOperation('collect', credential, stop, { taskId: String(done.taskId) });
-		}
-		if (events.length === 0) return;
-		if (!stop.aborted) before?.('trigger');
-		const missing = () => eventsOf(succeeded).filter(({ value }) => !detected.has(value));
-		const isOver = () => stop.aborted || errors.length > 0 || missing().length === 0;
-		// A message about speech comes no later than its file, unlike an entry in the history.
-		const patienceMs = missing().some(({ value }) => value === 'generated') ? 30_000 : 10_000;
-		await eventually('all events', patienceMs, isOver).catch(() => {});
-		const found = shared.EVENTS.filter(({ value }) => detected.has(value));
-		const lines = [
-			...missing().map(({ name }) => `error: it does not detect: ${name}`),
-			...found.map(({ name }) => `event: ${name}`),
-			...errors.map((text) => `error: ${text}`),
-		];
-		// Even if nothing was made, its WebSocket has the messages about the other operations.
-		yield { operation: 'trigger', lines: stop.aborted ? [] : lines, exchanges };
-	} finally {
-		await trigger?.closeFunction?.();
+	for (const name of operations) {
+		onStep(`the node: ${name}`);
+		const { contractRow, text } = PAID[name]!;
+		// After the stream of a generation, only the history may have its file.
+		const isCollectable = hasHistory || isSpeech(name);
+		const isInProgress = ({ method, path, status, ended }: Exchange) =>
+			status > 0 &&
+			status < 300 &&
+			!path.includes('/histories') &&
+			(ended === undefined || (method === 'POST' && isCollectable));
+		const run = await runNode(session, name, `${contractRow.resource}:${contractRow.operation}`, {
+			...{ text, voice, options: { timeout: PAID_TIMEOUT_S }, cutsStreams: name === 'dropped' },
+			...{ isStuck: (exchanges) => !exchanges.some(isInProgress), everyMs: STUCK_CHECK_MS },
+		});
+		// The others would most likely end in the same way, and may be charged.
+		if (run.lines.includes(STUCK)) break;
+		if (isGood(run)) succeeded.push(name);
+		if (!isSpeech(name) || !run.taskId) continue;
+		const taskId = String(run.taskId);
+		await runNode(session, 'collect', 'speech:wait', { taskId, isStuck: () => false });
 	}
+	if (!listening) return;
+	onStep('the node: trigger');
+	const missing = () => eventsOf(succeeded).filter(({ value }) => !detected.has(value));
+	const isOver = () => errors.length > 0 || missing().length === 0;
+	const lineOf = ({ name }: { name: string }) => `event: ${name}`;
+	// What was detected when it was recorded is waited for, however busy this machine is.
+	const isDue = () => missing().some((each) => find('trigger')?.lines.includes(lineOf(each)));
+	do await eventually('all events', 30_000, isOver).catch(() => {});
+	while (!isOver() && isDue());
+	listening.lines = [
+		...missing().map(({ name }) => `error: it does not detect: ${name}`),
+		...shared.EVENTS.filter(({ value }) => detected.has(value)).map(lineOf),
+		...errors.map((text) => `error: ${text}`),
+	];
+	await trigger?.closeFunction?.();
 }
 
 /** Returns the lines of an outcome: what a user would notice of a run. */

@@ -6,18 +6,15 @@ import { join } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { Redactor } from '../nodes/shared/parsing/redaction.ts';
 import { MISSING_TASK, OWN_LINES, PAID, type Run } from './operations.mts';
-import { FILE_START_BYTES, readExchange, type Exchange, type ReadExchange } from './wire.mts';
+import { FILE_START_BYTES, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
-
-/** An operation of the node as it is recorded and shown. */
-export type RecordedRun = Pick<Run, 'operation' | 'lines'> & { exchanges: ReadExchange[] };
 
 export interface Recording {
 	format: 4;
 	/** When the check began, as an ISO 8601 time. */
 	made: string;
 	/** What the node and the check did, in order. */
-	runs: RecordedRun[];
+	runs: Run[];
 }
 
 /** Matches a time or a date as services write it. */
@@ -276,7 +273,7 @@ export class StandIns {
 			);
 	}
 
-	#headers({ headers }: ReadExchange): Record<string, string> {
+	#headers({ headers }: Exchange): Record<string, string> {
 		const { 'content-type': type, 'retry-after': wait = '', location } = headers;
 		const isWait = /^\d{1,6}$/.test(wait) || isTime(wait);
 		return {
@@ -287,25 +284,23 @@ export class StandIns {
 	}
 
 	/** Returns an exchange as it is recorded and shown. */
-	exchange = (exchange: Exchange): ReadExchange => {
-		const read = readExchange(exchange);
-		return {
-			...read,
-			origin: this.#origin(read.origin),
-			path: this.#path(read.path),
-			headers: this.#headers(read),
-			pieces: read.pieces.map(({ ms, text, base64 = '' }) =>
-				text === undefined
-					? { ms, base64: fileStart(Buffer.from(base64, 'base64')) }
-					: { ms, text: this.#body(text) },
-			),
-			// Only the reason for which a WebSocket was closed comes from the service.
-			broke: read.broke?.replace(/(?<=\(\d+ ).*(?=\)$)/s, this.#sentence),
-		};
-	};
+	exchange = (exchange: Exchange): Exchange => ({
+		...exchange,
+		origin: this.#origin(exchange.origin),
+		path: this.#path(exchange.path),
+		headers: this.#headers(exchange),
+		// Only the reason for which a WebSocket was closed comes from the service.
+		broke: exchange.broke?.replace(/(?<=\(\d+ ).*(?=\)$)/s, this.#sentence),
+		bytes: exchange.bytes,
+		pieces: exchange.pieces.map(({ ms, text, base64 = '' }) =>
+			text === undefined
+				? { ms, base64: fileStart(Buffer.from(base64, 'base64')) }
+				: { ms, text: this.#body(text) },
+		),
+	});
 
 	/** Returns what came of an operation, as it is recorded and shown. */
-	run = ({ operation, lines, exchanges }: Run): RecordedRun => ({
+	run = ({ operation, lines, exchanges }: Run): Run => ({
 		...{ operation, lines: lines.map(this.line) },
 		exchanges: exchanges.map(this.exchange),
 	});

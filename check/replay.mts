@@ -2,10 +2,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import { FREE_OPERATIONS, isOfNode, PAID, runOperation, runPaid, type Run } from './operations.mts';
+import {
+	FREE,
+	OWN_LINES,
+	PAID,
+	runFree,
+	runPaid,
+	type FreeName,
+	type Run,
+	type Session,
+} from './operations.mts';
 import { shared } from './shared.mts';
 import { lineOf, OMITTED, StandIns, TIME, type Recording } from './recording.mts';
-import { ENDED_BY_NODE, type ReadExchange } from './wire.mts';
+import { voiceIn } from './rows.mts';
+import { ENDED_BY_NODE, type Exchange } from './wire.mts';
 
 /** Matches a time in JSON: a text, or a number of seconds or milliseconds since 1970. */
 const TIMES = new RegExp(
@@ -19,10 +29,10 @@ const TIMES = new RegExp(
  */
 async function serve({ runs, made }: Recording) {
 	const exchanges = runs
-		.filter(isOfNode)
+		.filter(({ operation }) => !['socket', 'token', 'pages'].includes(operation))
 		.flatMap((run) => run.exchanges)
 		.sort((a, b) => a.at - b.at);
-	const played = new Set<ReadExchange>();
+	const played = new Set<Exchange>();
 	const servers: FakeService[] = [];
 	/** The URLs of the local servers, by the recorded origins that they stand in for. */
 	const urls = new Map<string, string>();
@@ -31,7 +41,7 @@ async function serve({ runs, made }: Recording) {
 	const shift = Date.now() - Date.parse(made);
 
 	/** Returns the next exchange for a request, if possible with the same query; undefined if there is none. */
-	function nextAnswer(origin: string, method: string, path: string): ReadExchange | undefined {
+	function nextAnswer(origin: string, method: string, path: string): Exchange | undefined {
 		const [call] = path.split('?');
 		const sameCall = exchanges.filter((each) => {
 			return each.origin === origin && each.method === method && each.path.split('?')[0] === call;
@@ -60,7 +70,7 @@ async function serve({ runs, made }: Recording) {
 	const pauseFor = async (ms: number) => await pause(Math.max(0, ms), undefined, { ref: false });
 	/** Sends the pieces of an answer when they came. Calls `close` when the answer was over, unless the node ended it. */
 	async function send(
-		{ pieces, bytes, broke, ended }: ReadExchange,
+		{ pieces, bytes, broke, ended }: Exchange,
 		write: (part: string | Buffer) => void,
 		close: () => void,
 	): Promise<void> {
@@ -123,41 +133,39 @@ async function serve({ runs, made }: Recording) {
 /** Runs the node against a recording. Resolves with the differences from the recorded outcomes, one per line. */
 export async function replay(
 	recording: Recording,
-	before?: (operation: string) => void,
+	onStep?: (operation: string) => void,
 ): Promise<string[]> {
-	const runs = recording.runs.filter(isOfNode);
-	const names = runs.flatMap(({ operation, lines }) => (lines.length > 0 ? operation : []));
-	if (names.length === 0) return ['nothing to replay: the node was made to do nothing'];
-	const service = await serve(recording);
+	const find = (name: string) => recording.runs.find(({ operation }) => operation === name);
+	// What the check has ended has no outcome. Nor has what the check itself asked, with a wrong token, too.
+	const isCompared = ({ operation, lines }: Run) =>
+		operation !== 'token' && lines.length > 0 && !OWN_LINES.includes(lines[0]!);
+	const then = recording.runs.filter(isCompared);
+	if (then.length === 0) return ['nothing to replay: the node was made to do nothing'];
+	const { close, ...urls } = await serve(recording);
+	const apiToken = `replay-${Date.now()}-${Math.random()}`;
+	const credential = { ...urls, apiToken };
+	const session: Session = { credential, runs: [], onStep, recorded: recording.runs };
+	const wereRun = (operations: object) =>
+		Object.keys(operations).filter((name) => then.includes(find(name)!));
 	try {
-		const apiToken = `replay-${Date.now()}-${Math.random()}`;
-		const { baseUrl, webSocketUrl } = service;
-		const credential = { apiToken, baseUrl, webSocketUrl };
-		const stop = new AbortController().signal;
-		const free = names.filter((name) => FREE_OPERATIONS.includes(name));
-		const now: Array<Pick<Run, 'operation' | 'lines'>> = await Promise.all(
-			free.map((operation) => runOperation(operation, credential, stop)),
-		);
-		const pay = names.filter((name) => Object.hasOwn(PAID, name));
-		const plan = { pay, voice: 'any', known: recording.runs, before, stop };
-		for await (const run of runPaid(plan, credential))
-			// If the check was stopped, the recording lacks the outcomes of Collect and the trigger, which run now.
-			if (names.includes(run.operation)) now.push(run);
-		const linesOf = (all: typeof now) =>
-			all.flatMap(({ operation, lines }) =>
-				lines
-					// The node gives this hint only if the task took long, and a replay takes another time.
-					.filter((line) => !line.startsWith('hint: The WebSocket was not open'))
-					.map((line) => `${operation}: ${lineOf(line)}`),
-			);
-		const then = linesOf(runs);
-		const { line } = new StandIns(apiToken);
-		const today = linesOf(now.map((run) => ({ ...run, lines: run.lines.map(line) })));
-		return [
-			...then.filter((line) => !today.includes(line)).map((line) => `then: ${line}`),
-			...today.filter((line) => !then.includes(line)).map((line) => `now:  ${line}`),
-		];
+		await runFree(session, wereRun(FREE) as FreeName[]);
+		await runPaid(session, wereRun(PAID), voiceIn(find('voices')!));
 	} finally {
-		await service.close();
+		await close();
 	}
+	const { line } = new StandIns(apiToken);
+	const now = session.runs.filter(({ operation }) => then.includes(find(operation)!));
+	const linesOf = (runs: Run[]) =>
+		runs.flatMap(({ operation, lines }) =>
+			lines
+				// The node gives this hint only if the task took long, and a replay takes another time.
+				.filter((each) => !each.startsWith('hint: The WebSocket was not open'))
+				.map((each) => `${operation}: ${lineOf(each)}`),
+		);
+	const before = linesOf(then);
+	const today = linesOf(now.map((run) => ({ ...run, lines: run.lines.map(line) })));
+	return [
+		...before.filter((each) => !today.includes(each)).map((each) => `then: ${each}`),
+		...today.filter((each) => !before.includes(each)).map((each) => `now:  ${each}`),
+	];
 }

@@ -1,27 +1,16 @@
 /* Judges the service's answers: one row of the report for each part of the interface. */
 import { createParser } from 'eventsource-parser';
 import type { MediaKind } from '../nodes/shared/contract.ts';
-import { isError, isGood, isOfNode, OWN_LINES, PAID } from './operations.mts';
-import type { FreeName, Run } from './operations.mts';
-import type { RecordedRun } from './recording.mts';
+import { isError, isGood, OWN_LINES, PAID, type FreeName, type Run } from './operations.mts';
 import { UNTRIED, type Row } from './report.mts';
 import { shared } from './shared.mts';
-import {
-	CUT,
-	ENDED_BY_NODE,
-	formOf,
-	hasFile,
-	readExchange,
-	textOf,
-	type Exchange,
-	type ReadExchange,
-} from './wire.mts';
+import { CUT, ENDED_BY_NODE, formOf, hasFile, textOf, type Exchange } from './wire.mts';
 
 type Json = Record<string, unknown>;
 
 const BASE = 'http://service.invalid';
 /** Returns the JSON of an answer as the node reads it. */
-const jsonOf = (exchange: ReadExchange): unknown =>
+const jsonOf = (exchange: Exchange): unknown =>
 	shared.parseJson(shared.jsonTextOf(exchange.status, textOf(exchange)));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
@@ -64,7 +53,7 @@ export const isNotThere = ({ status }: Pick<Exchange, 'status'>) =>
 	[0, 404, 405, 501].includes(status);
 
 /** Returns what is wrong with an answer, in words; undefined if it is JSON that reports no failure. */
-function troubleOf(exchange: ReadExchange): string | undefined {
+function troubleOf(exchange: Exchange): string | undefined {
 	const { status, broke, headers, ended = 0 } = exchange;
 	if (isRedirect(exchange)) return `a redirect (${status}) to ${headers.location}`;
 	if (status === 0) return `no answer: ${broke} after ${seconds(ended)}`;
@@ -81,14 +70,16 @@ function troubleOf(exchange: ReadExchange): string | undefined {
 }
 
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
-function answerIn({ exchanges }: Pick<RecordedRun, 'exchanges'>): ReadExchange | undefined {
+function answerIn({ exchanges }: Pick<Run, 'exchanges'>): Exchange | undefined {
 	// After a refusal, the node also reads the account.
 	const others = exchanges.filter(({ path }) => !path.includes(shared.FREE_PATHS.account));
 	const own = others.length > 0 ? others : exchanges;
 	return (
 		own.find((call) => troubleOf(call) === undefined) ??
 		own.findLast(({ status }) => status > 0) ??
-		own.at(-1)
+		// The last one may be that which the check has ended.
+		own.find(({ broke }) => broke !== ENDED_BY_NODE) ??
+		own[0]
 	);
 }
 
@@ -96,7 +87,7 @@ function answerIn({ exchanges }: Pick<RecordedRun, 'exchanges'>): ReadExchange |
 const firstSentence = (line: string) =>
 	line.replace(/^\w+: | – task.*| [[(]item \d+[\])].*|(?<=\w{3})\. .*/gs, '');
 /** Returns what the node says of its error; undefined if it has none. */
-function errorIn({ lines }: RecordedRun): string | undefined {
+function errorIn({ lines }: Run): string | undefined {
 	const error = lines.find(isError);
 	const said = error && firstSentence(error);
 	return said && (OWN_LINES.includes(error) ? said : `n8n says “${said}”`);
@@ -195,7 +186,7 @@ const ENTRY: Field[] = [
 	{ what: 'created_at', names: ['created_at'], read: timeOf, ifLost: byIdAlone },
 ];
 
-const entriesOn = (page: ReadExchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
+const entriesOn = (page: Exchange): Json[] => shared.readPage(jsonOf(page))?.items ?? [];
 /** Returns when the newest of some entries was made; NaN if that is unknown. */
 const newestOf = (entries: Json[]) => Math.max(...entries.map(timeOf));
 
@@ -205,11 +196,11 @@ const newestOf = (entries: Json[]) => Math.max(...entries.map(timeOf));
  */
 function readRow(
 	part: string,
-	run: RecordedRun,
+	run: Run,
 	ifRead: string,
 	ifLost: string,
 	fields?: Field[],
-	otherPages: ReadExchange[] = [],
+	otherPages: Exchange[] = [],
 ): Row {
 	const answer = answerIn(run);
 	if (!answer) return row(part, undefined, [], ifLost);
@@ -244,7 +235,7 @@ function refusalRow(
 	part: string,
 	what: string,
 	expected: number,
-	run: RecordedRun,
+	run: Run,
 	inN8n: string,
 	lost?: string,
 ): Row {
@@ -259,7 +250,7 @@ function refusalRow(
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
-export function voiceIn(voices: Pick<RecordedRun, 'exchanges'>): string | undefined {
+export function voiceIn(voices: Pick<Run, 'exchanges'>): string | undefined {
 	const answer = answerIn(voices);
 	const places = answer && !troubleOf(answer) ? placesIn(jsonOf(answer)) : [];
 	const named = (pattern: RegExp) => places.find(({ name }) => pattern.test(name));
@@ -275,7 +266,7 @@ const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)
 
 /** Judges what the server and its edge add to the answers. */
 export function edgeRow(runs: Run[]): Row {
-	const exchanges = runs.filter(isOfNode).flatMap((run) => run.exchanges);
+	const exchanges = runs.flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const remarks = [
@@ -297,7 +288,7 @@ export function edgeRow(runs: Run[]): Row {
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */
-const messagesIn = (exchanges: ReadExchange[]) =>
+const messagesIn = (exchanges: Exchange[]) =>
 	exchanges
 		.filter(({ status }) => status === 101)
 		.flatMap(({ at, pieces }) =>
@@ -307,7 +298,7 @@ const messagesIn = (exchanges: ReadExchange[]) =>
 		);
 
 /** Judges the WebSocket that the check has kept open, and those of the node. */
-function socketRow(runs: RecordedRun[]): Row {
+function socketRow(runs: Run[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
 	const held = runs.find(({ operation }) => operation === 'socket')!.exchanges[0]!;
 	const part = '§6.2 WebSocket';
@@ -337,7 +328,7 @@ function socketRow(runs: RecordedRun[]): Row {
 }
 
 /** Returns all rows, for the runs as they are recorded, and for what `edgeRow` says. */
-export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
+export function rowsOf(runs: Run[], edge: Row): Row[] {
 	const runOf = (name: string) => runs.find(({ operation }) => operation === name);
 	const account = runOf('account')!;
 	const unknown = 'nothing is known of the account; n8n may refuse to publish the trigger';
@@ -363,53 +354,55 @@ export function rowsOf(runs: RecordedRun[], edge: Row, pay: string[]): Row[] {
 		refusalRow('§5 The token', 'a wrong token', 401, token, anyToken),
 		...Object.values(freeRows),
 		socketRow(runs),
-		...paidRows(runs, pay),
+		...paidRows(runs),
 	];
 }
 
-/** The rows of what runs beside the paid operations. */
-const OTHER_PARTS: Record<string, string> = { collect: 'Collect', trigger: 'The trigger' };
+/** The parts of the paid operations, and of what runs beside them. */
+const PARTS: Record<string, string> = {
+	...{ speech: PAID.speech!.part, collect: 'Collect' },
+	...Object.fromEntries(Object.entries(PAID).map(([name, { part }]) => [name, part])),
+	trigger: 'The trigger',
+};
 
 /** Returns a row for each paid operation that was run, for Collect and the trigger, and for all that was not tried. */
-function paidRows(runs: RecordedRun[], pay: string[]): Row[] {
-	const shown = runs.filter(({ lines }) => lines.length > 0);
-	const others = shown.filter(({ operation }) => operation in PAID || operation in OTHER_PARTS);
-	const paid = others.filter(({ operation }) => PAID[operation] && operation !== 'dropped');
+function paidRows(runs: Run[]): Row[] {
 	const all = runs.flatMap(({ exchanges }) => exchanges);
+	const runOf = (name: string) => runs.find(({ operation }) => operation === name);
+	const paid = Object.keys(PAID).flatMap((name) => (name === 'dropped' ? [] : (runOf(name) ?? [])));
 	// The node counts as not working if no paid operation has succeeded.
 	const ifBad = paid.length === 0 || paid.some(isGood) ? 'limits' : 'fails';
-	const rows = others.map((run) => {
-		const { operation, lines } = run;
-		const said = lines
+	const rows = Object.entries(PARTS).flatMap(([operation, part]) => {
+		const run = runOf(operation);
+		if (!run || run.lines.length === 0) return [];
+		const said = run.lines
 			.filter((line) => /^(?:error|hint|file|event): /.test(line))
 			.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
 		const inN8n = said.join('; ') || 'no file';
-		const { part = OTHER_PARTS[operation]!, contractRow } = PAID[operation] ?? {};
 		const create = run.exchanges.findLast(({ method }) => method === 'POST');
-		const remarksOn = (answer: ReadExchange, kind: MediaKind) =>
-			kind === 'speech' ? speechRemarks(answer, all) : streamRemarks(answer, kind);
+		const kind = PAID[operation]?.contractRow.kind;
 		const isUncut = operation === 'dropped' && create?.broke !== CUT;
 		const isBad = said.length === 0 || !isGood(run);
-		const without = operation === 'trigger' ? 'not all that was made' : 'no result';
 		const remarks = [
-			...(create && contractRow ? remarksOn(create, contractRow.kind) : []),
+			...(create && kind === 'speech' ? speechRemarks(create, all) : []),
+			...(create && kind && kind !== 'speech' ? streamRemarks(create, kind) : []),
 			isUncut && differs('the stream could not be cut'),
-			isBad && differs(without, inN8n),
+			isBad && differs(kind ? 'no result' : 'not all that was made', inN8n),
 		];
 		return row(part, !create || !isNotThere(create), remarks, inN8n, ifBad);
 	});
-	const untried = Object.keys(PAID).filter((name) => !runs.some((each) => each.operation === name));
-	const voices = runs.find(({ operation }) => operation === 'voices')!;
-	const isVoiceless = pay.includes('speech') && voiceIn(voices) === undefined;
-	const remarks = [untried.join(', '), isVoiceless && 'no voice to use'];
-	if (untried.length > 0)
-		rows.push(row(UNTRIED, undefined, remarks, 'try them with --pay (docs/check.md)'));
-	rows.push(row('§4.3, 6.3 Delete, callback', undefined, [], 'no other operation needs them'));
-	return rows;
+	const untried = Object.keys(PAID)
+		.filter((name) => !runOf(name))
+		.join(', ');
+	if (untried) rows.push(row(UNTRIED, undefined, [untried], 'try them with --pay (docs/check.md)'));
+	return [
+		...rows,
+		row('§4.3, 6.3 Delete, callback', undefined, [], 'no other operation needs them'),
+	];
 }
 
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
-function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[] {
+function speechRemarks(create: Exchange, exchanges: Exchange[]): Remark[] {
 	const answer = jsonOf(create);
 	const id = shared.readCreatedTaskId(answer);
 	if (hasFile(create))
@@ -442,9 +435,9 @@ function speechRemarks(create: ReadExchange, exchanges: ReadExchange[]): Remark[
 }
 
 /** Returns the remarks on the answer to a request for a generation of this kind. */
-function streamRemarks(create: ReadExchange, kind: MediaKind): Remark[] {
+function streamRemarks(create: Exchange, kind: MediaKind): Remark[] {
 	if (hasFile(create)) return [differs('no stream, but the file itself')];
-	const form = formOf(create);
+	const form = formOf(create, textOf(create));
 	if (form === 'plain') {
 		const trouble = troubleOf(create);
 		const json = jsonOf(create);
@@ -477,9 +470,9 @@ function streamRemarks(create: ReadExchange, kind: MediaKind): Remark[] {
 }
 
 /** Returns the events of a stream. Those without a name are called `(no name)`. */
-function eventsOf(stream: ReadExchange) {
+function eventsOf(stream: Exchange) {
 	const events: Array<{ event: string; json: unknown; ms: number }> = [];
-	const isLines = formOf(stream) === 'lines';
+	const isLines = formOf(stream, textOf(stream)) === 'lines';
 	for (const { ms, text = '' } of stream.pieces) {
 		createParser({
 			onEvent: ({ event = '(no name)', data }) =>
@@ -493,14 +486,13 @@ function eventsOf(stream: ReadExchange) {
 const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
-/** Matches an ID in an answer, but not that of a user or a request. */
-const ID_FIELD =
-	/"(?!user|owner|account|request|trace)(?:[\w-]*[_-]|\w*[a-z](?=I)|uu)?id\\?"\s*:\s*(?:\\?"([^"\\]+)|(\d+))/gi;
-
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) => {
-		const answers = exchanges.filter(mayHaveCharged).map((each) => textOf(readExchange(each)));
-		const ids = [...answers.join().matchAll(ID_FIELD)].map(([, text, number]) => (text ?? number)!);
-		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ')] : [];
+		const answers = exchanges.filter(mayHaveCharged);
+		const ids = answers.flatMap((answer) => [
+			shared.readCreatedTaskId(jsonOf(answer)),
+			...eventsOf(answer).map(({ json }) => shared.idOf(json)),
+		]);
+		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ').trim()] : [];
 	});

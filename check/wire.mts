@@ -7,14 +7,15 @@ import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { WebSocket as TellingWebSocket } from 'ws';
 import { shared } from './shared.mts';
 
-/** A part of an answer, or one WebSocket message. */
-interface Part {
+/** A text, or the first bytes of a file. */
+interface Piece {
 	/** When it arrived, in ms since its exchange began. */
 	ms: number;
-	bytes: Buffer;
+	text?: string;
+	base64?: string;
 }
 
-/** One request and its answer, or one WebSocket, as it was on the wire. */
+/** One request and its answer, or one WebSocket. */
 export interface Exchange {
 	/** When the exchange began, in ms since 1970. */
 	at: number;
@@ -26,26 +27,14 @@ export interface Exchange {
 	status: number;
 	http: string;
 	headers: IncomingHttpHeaders;
-	parts: Part[];
 	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
 	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
-}
-
-/** An exchange whose answer can be read. */
-export interface ReadExchange extends Omit<Exchange, 'parts'> {
-	/** The events of a stream, the messages of a WebSocket, or the one piece of any other answer. */
-	pieces: Piece[];
 	/** The size of a file; 0 for a text. */
 	bytes: number;
-}
-
-/** A text, or the first bytes of a file. */
-interface Piece {
-	ms: number;
-	text?: string;
-	base64?: string;
+	/** The events of a stream, the messages of a WebSocket, or the one piece of any other answer. */
+	pieces: Piece[];
 }
 
 /** How many bytes are kept of a file. Without a remainder, they can be part of a text in base64. */
@@ -54,6 +43,115 @@ export const FILE_START_BYTES = 24;
 export const ENDED_BY_NODE = 'ended by the node';
 /** The `broke` of an event stream that the check has cut on purpose. */
 export const CUT = 'cut by the check';
+/** Matches where an event ends, by the form of the answer. */
+const EVENT_END = { events: /(?<=\n\n|\r\r|\n\r\n)/, lines: /(?<=\n)/, plain: /(?!)/ };
+
+/** Returns the text of an answer; '' for a file. */
+export const textOf = ({ pieces }: Exchange) => pieces.map(({ text }) => text ?? '').join('');
+/** True if an answer is a file. */
+export const hasFile = ({ pieces }: Exchange) => pieces[0]?.base64 !== undefined;
+/** Returns how the node reads an answer: the one to a create call as events, any other one as `plain`. */
+export const formOf = ({ method, status }: Pick<Exchange, 'method' | 'status'>, text: string) =>
+	method === 'POST' && status === 200 ? shared.formOf(text) : 'plain';
+
+const finishFlush = constants.Z_SYNC_FLUSH;
+/** Decoders of compressed answers, which may have been cut. */
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
+	gzip: (bytes) => unzipSync(bytes, { finishFlush }),
+	deflate: (bytes) => unzipSync(bytes, { finishFlush }),
+	br: (bytes) => brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+};
+
+/** An exchange that is being recorded. Its pieces are read from the bytes that have arrived. */
+export class LiveExchange implements Exchange {
+	at = Date.now();
+	origin: string;
+	method: string;
+	path: string;
+	status = 0;
+	http = '';
+	headers: IncomingHttpHeaders = {};
+	ended?: number;
+	broke?: string;
+	readonly #parts: Array<{ ms: number; bytes: Buffer }> = [];
+
+	constructor(method: string, url: URL) {
+		this.method = method;
+		this.origin = new URL(url.href.replace(/^ws/, 'http')).origin;
+		this.path = method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search;
+	}
+
+	/** Records a part of the answer, or a message. */
+	keep(bytes: Buffer): void {
+		this.#parts.push({ ms: Date.now() - this.at, bytes });
+	}
+
+	/** Records the end. Only the first call counts. */
+	end(broke?: string): void {
+		if (this.ended !== undefined) return;
+		this.ended = Date.now() - this.at;
+		this.broke = broke;
+	}
+
+	/** Records the end with an error. */
+	fail = ({ code, message }: NodeJS.ErrnoException) => this.end(code ?? message);
+
+	/** Records an answer, which somebody else has to read. `onPart` is called with each part. */
+	answer(response: IncomingMessage, onPart = () => {}): void {
+		this.status = response.statusCode!;
+		this.http = response.httpVersion;
+		// A copy, because the node's HTTP client removes some.
+		this.headers = { ...response.headers };
+		response.on('error', this.fail);
+		response.on('end', () => this.end());
+		// A listener for `data` would take the parts from the node.
+		const push = response.push.bind(response);
+		response.push = (part: Buffer | null, encoding) => {
+			if (part) this.keep(part);
+			onPart();
+			return push(part, encoding);
+		};
+	}
+
+	/** Returns the body without its compression. What cannot be decoded is kept as it is. */
+	#body(count = this.#parts.length): Buffer {
+		const bytes = Buffer.concat(this.#parts.slice(0, count).map((part) => part.bytes));
+		try {
+			return DECODERS[this.headers['content-encoding']?.toLowerCase() ?? '']?.(bytes) ?? bytes;
+		} catch {
+			return bytes;
+		}
+	}
+
+	/** True for a file. Only the first bytes tell, because headers may be wrong. */
+	#isFile(body: Buffer): boolean {
+		const start = body.subarray(0, shared.SNIFF_BYTES);
+		if (this.method !== 'GET') return shared.isMediaFile(start);
+		return this.status !== 101 && shared.invalidFileReason(start, undefined) === undefined;
+	}
+
+	get bytes(): number {
+		const body = this.#body();
+		return this.#isFile(body) ? body.length : 0;
+	}
+
+	get pieces(): Piece[] {
+		const parts = this.#parts;
+		if (this.status === 101) return parts.map(({ ms, bytes }) => ({ ms, text: `${bytes}` }));
+		const body = this.#body();
+		if (this.#isFile(body))
+			return [{ ms: parts[0]!.ms, base64: body.toString('base64', 0, FILE_START_BYTES) }];
+		// One character for each byte, so that the lengths are those of the parts.
+		const events = body.toString('latin1').split(EVENT_END[formOf(this, `${body}`)]);
+		let last = events.length > 1 ? 0 : parts.length - 1;
+		let size = 0;
+		return events.filter(Boolean).map((event) => {
+			size += event.length;
+			while (last < parts.length - 1 && this.#body(last + 1).length < size) last++;
+			return { ms: parts[last]!.ms, text: Buffer.from(event, 'latin1').toString() };
+		});
+	}
+}
 
 interface Recorder {
 	exchanges: Exchange[];
@@ -66,107 +164,62 @@ const recorders = new AsyncLocalStorage<Recorder>();
 /** Runs `act`, and records what it and all that it starts exchange with the service. */
 export const record = <T,>(recorder: Recorder, act: () => T): T => recorders.run(recorder, act);
 
-function startExchange({ exchanges }: Recorder, method: string, url: URL): Exchange {
-	const path = method === 'WEBSOCKET' ? url.pathname : url.pathname + url.search;
-	const { origin } = new URL(url.href.replace(/^ws/, 'http'));
-	const blank = { status: 0, http: '', headers: {}, parts: [] };
-	const exchange: Exchange = { at: Date.now(), origin, method, path, ...blank };
-	exchanges.push(exchange);
-	return exchange;
-}
-
-const since = ({ at }: Exchange) => Date.now() - at;
-
-/** Records the end of an exchange. Only the first call for an exchange counts. */
-function end(exchange: Exchange, broke?: string): void {
-	if (exchange.ended !== undefined) return;
-	exchange.ended = since(exchange);
-	exchange.broke = broke;
-}
-
-/** Returns a listener that records the end of an exchange with an error. */
-const onErrorOf =
-	(exchange: Exchange) =>
-	({ code, message }: NodeJS.ErrnoException) =>
-		end(exchange, code ?? message);
-
-const keep = (exchange: Exchange, bytes: Buffer) =>
-	exchange.parts.push({ ms: since(exchange), bytes });
-
 subscribe('http.client.request.created', (message) => {
 	const { request } = message as { request: ClientRequest };
 	const recorder = recorders.getStore();
-	const isWebSocket = request.getHeader('upgrade') !== undefined;
-	if (!recorder || isWebSocket) return;
+	if (!recorder || request.getHeader('upgrade') !== undefined) return;
 	const origin = `${request.protocol}//${String(request.getHeader('host'))}`;
 	// To a proxy, the path is a whole URL.
 	const url = URL.parse(request.path) ?? new URL(origin + request.path);
-	const exchange = startExchange(recorder, request.method, url);
+	const exchange = new LiveExchange(request.method, url);
+	recorder.exchanges.push(exchange);
 	const destroy = request.destroy.bind(request);
 	request.destroy = (error) => {
-		end(exchange, ENDED_BY_NODE);
+		exchange.end(ENDED_BY_NODE);
 		return destroy(error);
 	};
-	request.prependListener('error', onErrorOf(exchange));
+	request.prependListener('error', exchange.fail);
 	const onPart = () => {
-		if (!recorder.cutsStreams) return;
-		const read = readExchange(exchange);
-		if (!EVENT_END[formOf(read)].test(textOf(read))) return;
-		end(exchange, CUT);
+		const text = recorder.cutsStreams ? textOf(exchange) : '';
+		if (!EVENT_END[formOf(exchange, text)].test(text)) return;
+		exchange.end(CUT);
 		setImmediate(() => request.socket?.destroy());
 	};
-	request.prependListener('response', (response) => recordAnswer(exchange, response, onPart));
+	request.prependListener('response', (response) => exchange.answer(response, onPart));
 });
 
-/** Records an answer, which somebody else has to read. `onPart` is called with each part. */
-function recordAnswer(exchange: Exchange, response: IncomingMessage, onPart = () => {}) {
-	exchange.status = response.statusCode!;
-	exchange.http = response.httpVersion;
-	// A copy, because the node's HTTP client removes some.
-	exchange.headers = { ...response.headers };
-	response.on('error', onErrorOf(exchange));
-	response.on('end', () => end(exchange));
-	// A listener for `data` would take the parts from the node.
-	const push = response.push.bind(response);
-	response.push = (part: Buffer | null, encoding) => {
-		if (part) keep(exchange, part);
-		onPart();
-		return push(part, encoding);
-	};
-}
-
 /** Records a WebSocket, and returns its exchange. */
-function recordSocket(recorder: Recorder, socket: EventTarget, url: string): Exchange {
-	const exchange = startExchange(recorder, 'WEBSOCKET', new URL(url));
+function recordSocket({ exchanges }: Recorder, socket: EventTarget, url: string): LiveExchange {
+	const exchange = new LiveExchange('WEBSOCKET', new URL(url));
+	exchanges.push(exchange);
 	socket.addEventListener('open', () => (exchange.status = 101));
 	socket.addEventListener('message', ({ data }: Event & { data?: unknown }) =>
 		// A binary message is an ArrayBuffer or a Buffer, which `from` takes like a string.
-		keep(exchange, Buffer.from(data as string)),
+		exchange.keep(Buffer.from(data as string)),
 	);
 	socket.addEventListener('close', ({ code, reason }: Event & Partial<CloseEvent>) => {
 		const why = [code, reason].filter(Boolean).join(' ');
-		end(exchange, exchange.status === 101 ? `closed by the service (${why})` : 'refused');
+		exchange.end(exchange.status === 101 ? `closed by the service (${why})` : 'refused');
 	});
 	return exchange;
 }
 
-/** Keeps a WebSocket open for `forMs`, or until `stop` aborts. This one tells why it was refused. */
-export async function holdSocket(url: string, forMs: number, stop: AbortSignal): Promise<Exchange> {
+/** Records a WebSocket that is kept open for `forMs`. This one tells why it was refused. */
+export async function holdSocket(url: string, forMs: number, recorder: Recorder): Promise<void> {
 	const socket = new TellingWebSocket(url);
-	const exchange = recordSocket({ exchanges: [] }, socket as unknown as EventTarget, url);
+	const exchange = recordSocket(recorder, socket as unknown as EventTarget, url);
 	socket.on('unexpected-response', (_, response) => {
-		recordAnswer(exchange, response);
+		exchange.answer(response);
 		response.resume();
 	});
-	socket.on('error', onErrorOf(exchange));
-	await pause(forMs, undefined, { signal: stop }).catch(() => {});
-	end(exchange, ENDED_BY_NODE);
+	socket.on('error', exchange.fail);
+	await pause(forMs);
+	exchange.end(ENDED_BY_NODE);
 	socket.terminate();
-	return exchange;
 }
 
 globalThis.WebSocket = class extends WebSocket {
-	#exchange: Exchange | undefined;
+	#exchange: LiveExchange | undefined;
 
 	constructor(url: string | URL) {
 		super(url);
@@ -175,70 +228,7 @@ globalThis.WebSocket = class extends WebSocket {
 	}
 
 	override close(code?: number): void {
-		if (this.#exchange) end(this.#exchange, ENDED_BY_NODE);
+		this.#exchange?.end(ENDED_BY_NODE);
 		super.close(code);
 	}
 };
-
-/** Decoders of compressed answers, which may have been cut. */
-const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
-	gzip: (bytes) => unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }),
-	deflate: (bytes) => unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }),
-	br: (bytes) => brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
-};
-
-/** Returns the body of an answer without its compression. What cannot be decoded is kept as it is. */
-function bodyOf({ headers, parts }: Exchange): Buffer {
-	const bytes = Buffer.concat(parts.map((part) => part.bytes));
-	try {
-		return DECODERS[headers['content-encoding']?.toLowerCase() ?? '']?.(bytes) ?? bytes;
-	} catch {
-		return bytes;
-	}
-}
-
-/** True if a body is a file. Only the first bytes tell, because headers may be wrong. */
-function isFile(method: string, body: Buffer): boolean {
-	const start = body.subarray(0, shared.SNIFF_BYTES);
-	return method === 'GET'
-		? shared.invalidFileReason(start, undefined) === undefined
-		: shared.isMediaFile(start);
-}
-
-/** Matches where an event ends, by the form of the answer. */
-const EVENT_END = { events: /(?<=\n\n|\r\r|\n\r\n)/, lines: /(?<=\n)/, plain: /(?!)/ };
-
-/** Returns an exchange with its answer in pieces: a stream in its events, a WebSocket in its messages. */
-export function readExchange({ parts, ...head }: Exchange): ReadExchange {
-	const messages = parts.map(({ ms, bytes }) => ({ ms, text: bytes.toString() }));
-	if (head.status === 101) return { ...head, bytes: 0, pieces: messages };
-	const bodyUpTo = (count: number) => bodyOf({ ...head, parts: parts.slice(0, count) });
-	const body = bodyUpTo(parts.length);
-	if (isFile(head.method, body)) {
-		const base64 = body.toString('base64', 0, FILE_START_BYTES);
-		return { ...head, bytes: body.length, pieces: [{ ms: parts[0]!.ms, base64 }] };
-	}
-	const whole = { ...head, bytes: 0, pieces: [{ ms: 0, text: body.toString() }] };
-	// One character for each byte, so that the lengths are those of the parts.
-	const events = body.toString('latin1').split(EVENT_END[formOf(whole)]);
-	let last = events.length > 1 ? 0 : parts.length - 1;
-	let size = 0;
-	const pieces = events.filter(Boolean).map((event) => {
-		size += event.length;
-		while (last < parts.length - 1 && bodyUpTo(last + 1).length < size) last++;
-		return { ms: parts[last]!.ms, text: Buffer.from(event, 'latin1').toString() };
-	});
-	return { ...whole, pieces };
-}
-
-/** Returns the text of an answer; '' for a file. */
-export const textOf = ({ pieces }: ReadExchange) => pieces.map(({ text }) => text ?? '').join('');
-
-/** True if an answer is a file. */
-export const hasFile = ({ pieces }: ReadExchange) => pieces[0]?.base64 !== undefined;
-
-/** Returns how the node reads the answer to a create call as events; `plain` for any other answer. */
-export const formOf = (exchange: ReadExchange) =>
-	exchange.method === 'POST' && exchange.status === 200 && !hasFile(exchange)
-		? shared.formOf(textOf(exchange))
-		: 'plain';

@@ -1,11 +1,11 @@
-import type { Exchange } from '../../check/wire.mts';
+import { LiveExchange } from '../../check/wire.mts';
 
 /** One exchange, as it was on the wire. */
-export const exchangeOf = (method: string, path: string, text: string, more = {}): Exchange => ({
-	...{ at: 0, origin: 'https://acme.example', method, path, status: 200, http: '1.1' },
-	...{ headers: {}, parts: [{ ms: 0, bytes: Buffer.from(text) }], ended: 0 },
-	...more,
-});
+export function exchangeOf(method: string, path: string, text: string, more = {}): LiveExchange {
+	const exchange = new LiveExchange(method, new URL(path, 'https://acme.example'));
+	exchange.keep(Buffer.from(text));
+	return Object.assign(exchange, { status: 200, ...more });
+}
 
 /** An answer that tells of people, in the ways that services do. */
 export const SECRETS = {

@@ -8,7 +8,7 @@ import { lineOf, StandIns, toJson, type Recording } from '../../check/recording.
 import { replay } from '../../check/replay.mts';
 import { tableOf } from '../../check/report.mts';
 import { edgeRow, rowsOf } from '../../check/rows.mts';
-import { readExchange, record, type Exchange } from '../../check/wire.mts';
+import { record, type Exchange } from '../../check/wire.mts';
 import { loadPackage, removeEngineFolder } from '../../demo/engine.mts';
 import { canary, findToken, formsOf } from '../faults/canary.mts';
 import { FakeService } from '../service/fakeService.mts';
@@ -33,7 +33,7 @@ describe('the node makes the same of each recording', () => {
 	test.each(files)('and the same table: %s', (file) => {
 		const { runs } = load(file);
 		// Headers, which the first row is about, are not recorded.
-		const [, ...rows] = rowsOf(runs, edgeRow([]), ['speech']);
+		const [, ...rows] = rowsOf(runs, edgeRow([]));
 		expect(tableOf(rows, 150)).toMatchSnapshot();
 	});
 
@@ -187,7 +187,7 @@ describe('what is recorded of the wire', () => {
 		const headers = { 'content-type': 'text/plain', 'content-encoding': coding };
 		const exchange = await pass(parts, headers, false);
 		expect(textsOf(exchange)).toEqual([text, text]);
-		const [first, second] = readExchange(exchange).pieces;
+		const [first, second] = exchange.pieces;
 		expect(second!.ms - first!.ms).toBeGreaterThan(30);
 		const cut = await pass(parts, headers, true);
 		expect([textsOf(cut).length, cut.broke]).toEqual([cutAt, 'cut by the check']);
