@@ -2,7 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, INodeType } from 'n8n-work
 import { additionalDataFor } from '../../demo/engine.mts';
 import { core, n8nWorkflow, useBinaryMode } from '../../demo/n8n.mts';
 import { loadPackage, nodeTypesOf } from '../../demo/package.mts';
-import { answer, made, noCredit, onCreate, onRead, posts, requests } from './service';
+import { ALWAYS, answer, made, noCredit, onCreate, onRead, posts, requests } from './service';
 import { credential, image, node, sim, speech, start, video } from './setup';
 
 /*
@@ -172,6 +172,35 @@ test('an agent that asks for a hundred images gets as many as it may pay for', a
 	const refused = records.filter(({ error }) => error !== undefined);
 	expect(refused).toHaveLength(92);
 	expect(refused[91]!.error).toContain("'Max Paid Requests' is 4");
+	expect(sim.chargedCalls).toBe(4);
+});
+
+test('a call that may pay for less is not refused what it has reserved before others', async () => {
+	const call = agentOfOneRun();
+	onCreate({ delayMs: 300 }, ALWAYS);
+	const withLimit = (maxPaidPerExecution: number) =>
+		hello({ concurrency: 1, splitLongerThan: 10, pollInterval: 1, maxPaidPerExecution });
+	const calls = [
+		call(withLimit(2), { text: 'One one. Two two.' }),
+		call(withLimit(9), { text: 'Three. Four four.' }),
+	];
+	const errors = (await Promise.all(calls)).flat().map(({ error }) => error);
+	expect(errors).toEqual([undefined, undefined]);
+	expect(sim.chargedCalls).toBe(4);
+});
+
+test('executions without a context of their own count their paid requests apart', async () => {
+	/** What an older Agent gives its tools: nothing that lasts. */
+	const bare = (executionId: string) =>
+		calledWith(() => ({ resultData: { runData: {} } }) as never, executionId);
+	const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 2 });
+	const errors: unknown[] = [];
+	for (const [id, text] of ['1A', '2B', '1C', '2D', '1E', '2F'].map((one) => [...one]))
+		errors.push((await bare(id!)(fields, { text }))[0]!.error);
+	expect(errors.map((error) => error && 'refused')).toEqual([
+		...[undefined, undefined, undefined, undefined],
+		...['refused', 'refused'],
+	]);
 	expect(sim.chargedCalls).toBe(4);
 });
 

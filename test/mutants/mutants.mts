@@ -9,7 +9,7 @@ export const MUTANTS = [
 	`paid/journal.ts => reservedBy.delete(this.sharedKey);\n\t\tthis.write(value); => reservedBy.delete(this.sharedKey);\n\t\tvoid value;`,
 	`paid/journal.ts => this.journal);\n\t\tthis.deleteEverywhere(); => this.journal);`,
 	`paid/journal.ts => sharedCalls().reservedBy.delete(this.sharedKey); =>`,
-	`paid/journal.ts => sharedCalls().reservedBy.get(call.sharedKey)?.unreserve(call.sharedKey); =>`,
+	`paid/journal.ts => owner?.unreserve(call.sharedKey); =>`,
 	`paid/journal.ts => return (isIgnored ? undefined : value) ?? this.journal.recentRequests?.get(this.recentKey); => void isIgnored; return undefined;`,
 	`paid/recentRequests.ts => destination !== undefined && destination !== context.getNode().name => destination !== undefined`,
 	`speech/submit.ts => report.logCharge('speech', { task: taskId }); =>`,

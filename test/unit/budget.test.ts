@@ -146,6 +146,7 @@ test('a call that one retry gives up after a refusal is sent by another retry, w
 	const sent = second!.createOnce(stopStarting, async () => second!.setSent({ state: 'sent' }));
 	await expect(givenUp).rejects.toThrow('timedOut');
 	await sent;
+	expect(runs[0]!.reserve(calls(1), 1)).toBeUndefined();
 	expect(runs[1]!.reserve(calls(1), 1)?.kind).toBe('overBudget');
 });
 

@@ -9,6 +9,7 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { keyFactory } from './idempotencyKey';
 import {
+	countStoreFor,
 	lineageOf,
 	storeFor,
 	type ValuesByKey,
@@ -69,8 +70,7 @@ export class Journal {
 	/** Makes the journal of a run. The second argument is true if a model runs the node as a tool. */
 	constructor(context: IExecuteFunctions, isToolRun: boolean) {
 		const store = storeFor(context, isToolRun);
-		const executionId = context.getExecutionId();
-		this.executionId = executionId ?? '';
+		this.executionId = context.getExecutionId() ?? '';
 		this.isRetry = context.getMode() === 'retry' && !isToolRun;
 		const { mediaGenerationCreated, mediaGenerationRefused = this.executionId } = store;
 		this.isLost =
@@ -86,8 +86,7 @@ export class Journal {
 		const isManual = context.getMode() === 'manual' && !isToolRun;
 		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
 		this.idempotencyKeyOf = keyFactory(context, isToolRun);
-		// A model may call the node without an execution. Then each call is counted separately.
-		this.countStore = executionId === undefined ? {} : store;
+		this.countStore = countStoreFor(context, store);
 	}
 
 	/** Returns an item's entry for each of `callKeys` (see `BillableTask`). Throws n8n's error for a bad expression. */
@@ -107,7 +106,7 @@ export class Journal {
 	 */
 	reserve(planned: Array<Pick<JournalEntry, 'sharedKey'>>, limit: number): Failure | undefined {
 		const plannedCount = planned.length;
-		this.limit = limit;
+		this.limit = Math.min(this.limit, limit);
 		if (this.isLost && plannedCount > 0) {
 			this.countStore.mediaGenerationRefused = this.executionId;
 			return new Failure('crashed');
@@ -125,10 +124,14 @@ export class Journal {
 		return new Failure('overBudget', { reason, fieldRemedy, maxPaidRequests: limit });
 	}
 
-	/** Reserves a request for a call in place of the run that has reserved one: this run, or one that gave it up. */
+	/**
+	 * Reserves a request for a call in place of the run that has reserved one: this run, or one that gave it up. That run
+	 * was allowed to send the call, so no limit applies to it again.
+	 */
 	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
-		sharedCalls().reservedBy.get(call.sharedKey)?.unreserve(call.sharedKey);
-		return this.reserve([call], this.limit);
+		const owner = sharedCalls().reservedBy.get(call.sharedKey);
+		owner?.unreserve(call.sharedKey);
+		return this.reserve([call], owner ? Infinity : this.limit);
 	}
 
 	/** Subtracts from the count the requests that were reserved but not sent. Call it once, at the end of the run. */
