@@ -4,6 +4,7 @@ import { bad, good, hints, only, out, stop, stored } from './seen';
 import { answer, noCredit, onCreate, onFile, posts, tasks } from './service';
 import {
 	begin,
+	CONTINUE,
 	EACH,
 	NODE,
 	node,
@@ -125,6 +126,25 @@ test('what the service refuses one of them is not unclear to the other', async (
 	for (const failed of [await second, third]) expect(bad(failed).message).toContain('credit');
 	expect(good(await run(oneByOne(), { retryOf: stored(third) }))).toHaveLength(2);
 	expect(posts()).toBe(4);
+});
+
+test('what one of them creates meanwhile is not collected at another Base URL', async () => {
+	noCredit('Two');
+	const first = await run(oneByOne(), texts('One', 'Two'));
+	bad(first);
+	onCreate({ delayMs: 1000 }, { body: 'Two', times: 1 });
+	const second = run(oneByOne(), { retryOf: stored(first) });
+	await sim.waitFor(() => posts() === 3);
+	const baseUrl = sim.baseUrl.replace(/127\.0\.0\.1|localhost/, (host) =>
+		host === 'localhost' ? '127.0.0.1' : 'localhost',
+	);
+	const third = await run(node(oneByOne(), CONTINUE), {
+		retryOf: stored(first),
+		credential: { baseUrl },
+	});
+	expect(good(await second)).toHaveLength(2);
+	expect(String(out(third)[1]!.json.error)).toContain('to another Base URL');
+	expect(posts()).toBe(3);
 });
 
 test('nor does it after the retry was stopped', async () => {

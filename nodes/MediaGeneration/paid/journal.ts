@@ -256,19 +256,20 @@ export class JournalEntry {
 		const { inFlight } = sharedCalls();
 		const { sharedKey } = this;
 		this.adoptNewerValue();
-		for (let otherCall = inFlight.get(sharedKey); otherCall; otherCall = inFlight.get(sharedKey)) {
-			const result = await Promise.race([otherCall, whenAborted(stopStarting)])
+		let result: unknown;
+		while (result === undefined && inFlight.has(sharedKey)) {
+			result = await Promise.race([inFlight.get(sharedKey), whenAborted(stopStarting)])
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
 					// The other run has given the call up. It was refused, or its result can still be collected.
 					if (!isFailure(error, 'canceled', 'timedOut', 'rateLimited')) throw error;
 				});
 			throwIfAborted(stopStarting);
-			if (result !== undefined) return result as T;
 		}
 		const { value } = this;
 		if (value && !this.isOfThisService(value))
 			throw sentElsewhereFailure(value, `to another Base URL, ${value.baseUrl}`);
+		if (result !== undefined) return result as T;
 		const failure = this.needsCreateCall ? this.journal.reserveOnce(this) : undefined;
 		if (failure) throw failure;
 		const call = create().finally(() => inFlight.delete(sharedKey));
