@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 
-/** A token that is nowhere by chance, and looks different when it is percent-encoded. */
+/** Returns a random token. Percent-encoding changes it, so a leak of either form is detected. */
 export const canary = (): string =>
 	`cnry/${randomBytes(30).toString('base64').replace(/\W/g, '').slice(0, 24)}+Kv9=`;
 
-/** Every form in which a token could get somewhere. */
+/** Returns all forms in which a token could leak. */
 export function formsOf(token: string): string[] {
 	const encoded = encodeURIComponent(token);
 	const forms = [
@@ -16,16 +16,16 @@ export function formsOf(token: string): string[] {
 		encodeURIComponent(encoded),
 		JSON.stringify(token).slice(1, -1),
 		token.replace(/\W/g, (character) => `&#x${character.charCodeAt(0).toString(16)};`),
-		// Without what is different about it, as in a file name.
+		// In a file name, the unusual characters are replaced.
 		/\w{24}/.exec(token)?.[0] ?? token,
 	];
 	return [...new Set(forms)];
 }
 
-/** The token in the forms in which a service would say it. */
+/** Returns the forms of a token in which a service may repeat it. */
 export const echo = (token: string) => formsOf(token).slice(0, 3).join(' and ');
 
-/** The first place where one of the tokens is, in any form, with what stands around it. */
+/** Returns the name of the first place that contains one of the tokens, with the text around it; undefined if none does. */
 export function findToken(
 	tokens: string | string[],
 	places: Record<string, string>,
@@ -42,7 +42,7 @@ export function findToken(
 	return undefined;
 }
 
-/** Names and contents of the files under a folder; of large ones, which are media, the beginning. */
+/** Returns the paths and the first 4096 bytes of all files in a folder. Larger files are media. */
 export function contentsOf(folder: string): string {
 	return readdirSync(folder, { recursive: true, withFileTypes: true })
 		.map((entry) => join(entry.parentPath, entry.name) + (entry.isFile() ? startOf(entry) : ''))

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A fresh self-signed certificate, so that no key has to lie in the repository. */
+/* Makes self-signed certificates, so that the repository contains no key. */
 
 const der = (tag: number, ...parts: Buffer[]): Buffer => {
 	const body = Buffer.concat(parts);
 	const size: number[] = [];
-	for (let rest = body.length; rest > 0; rest >>= 8) size.unshift(rest & 0xff);
+	for (let bits = body.length; bits > 0; bits >>= 8) size.unshift(bits & 0xff);
 	const length = body.length < 128 ? [body.length] : [0x80 | size.length, ...size];
 	return Buffer.concat([Buffer.from([tag, ...length]), body]);
 };
@@ -21,7 +21,7 @@ const named = (host: string) =>
 	sequence(der(0x31, sequence(object(0x55, 0x04, 0x03), der(0x0c, Buffer.from(host)))));
 const DAY_MS = 86_400_000;
 
-/** Key and certificate (PEM) of a host, signed by nobody but itself. */
+/** Returns a new key, and a self-signed certificate for a host, both as PEM. */
 export function selfSigned(host = 'localhost'): { key: string; cert: string } {
 	const name = named(host);
 	const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

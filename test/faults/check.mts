@@ -6,9 +6,9 @@ import { findToken } from './canary.mts';
 import type { Stage } from './stage.mts';
 import { NODE } from './workflow.mts';
 
-/** What holds for each run, whatever went wrong. */
+/* What must be true of each run, whatever the fault. */
 
-/** A run as n8n would save it, or anything else, errors with all their parts. */
+/** Returns the JSON of a run as n8n would save it, or of any other value, with all fields of errors. */
 export function saved(what: unknown): string {
 	const seen = new WeakSet();
 	return JSON.stringify(what, (_, value: unknown) => {
@@ -16,12 +16,12 @@ export function saved(what: unknown): string {
 		if (seen.has(value)) return '[seen]';
 		seen.add(value);
 		if (!(value instanceof Error)) return value;
-		const own = Object.getOwnPropertyNames(value);
-		return Object.fromEntries(own.map((name) => [name, (value as never)[name] as unknown]));
+		const names = Object.getOwnPropertyNames(value);
+		return Object.fromEntries(names.map((name) => [name, (value as never)[name] as unknown]));
 	});
 }
 
-/** A message in plain words: not empty, no stack, nothing that a program says to itself. */
+/** Asserts that a text is for people: it has words, and no stack, code or markup. */
 function assertPlain(text: unknown, what = 'the message'): asserts text is string {
 	assert.equal(typeof text, 'string', `${what} is a text`);
 	assert.match(text as string, /\w+ \w+/, `${what} has words`);
@@ -29,7 +29,7 @@ function assertPlain(text: unknown, what = 'the message'): asserts text is strin
 	assert.doesNotMatch(text as string, odd, `${what} is plain`);
 }
 
-/** The words of a failed run, or of the item that failed in a run that went on. */
+/** Returns the message and the description of a failed run, or of its first item if the run went on. */
 export function wordsOfFailure({ error, items }: WorkflowResult): string {
 	const [item] = items(NODE);
 	const message: unknown = error?.message ?? item?.json.error;
@@ -41,7 +41,7 @@ export function wordsOfFailure({ error, items }: WorkflowResult): string {
 	return `${message} ${description}`;
 }
 
-/** What was asked for came out whole: the files are the service's to the byte. */
+/** Asserts that a run has output everything, and that its files are identical to the service's. */
 export async function assertWhole(
 	{ sim, operation }: Stage,
 	result: WorkflowResult,
@@ -66,9 +66,9 @@ export async function assertWhole(
 	}
 }
 
-/** Nothing is left open, and the token went nowhere but to the API. */
+/** Asserts that all connections are closed, and that the token went only to the API. */
 export async function assertClean(stage: Stage, result: WorkflowResult): Promise<void> {
-	await eventually('all connections to be closed', 30_000, () => stage.open() === 0, 10);
+	await eventually('all connections to be closed', 30_000, () => stage.countOpen() === 0, 10);
 	assert.deepEqual(stage.sim.leaks, [], 'the token stays with the API');
 	const places = { run: saved(result.run), messages: stage.messages.join('\n') };
 	assert.equal(findToken(stage.sim.token, places), undefined);

@@ -2,19 +2,19 @@ import { removeEngineFolder } from '../../demo/engine.mts';
 import type { FaultRule } from '../../simulator/simulator.mts';
 import { assertClean, wordsOfFailure } from './check.mts';
 import { drip, fileBegun, headersOnly, silent, type Handler } from '../service/fakeService.mts';
-import { always, answer, STREAMED, inFront, isMute, on, status, type Row } from './row.mts';
+import { always, answer, STREAMED, inFront, neverAnswers, on, status, type Row } from './row.mts';
 import type { Operation } from '../service/operations.mts';
 import { NODE, onStage } from './stage.mts';
 
 /*
- * A service that says nothing more, at each stage: `Timeout` ends it. Operations without that option
- * are in test/engine/patience.test.ts.
+ * A service that falls silent at each stage. The parameter Timeout ends the wait. Operations without it are in
+ * test/engine/patience.test.ts.
  */
 
 afterAll(() => removeEngineFolder());
 
 const TIMEOUT_MS = 1000;
-/** How late a run may end on a busy machine. A reading gives up by itself only after 30 seconds. */
+/** How late a run may end on a busy machine, in ms. It is less than the time limit of a read, which is 30 seconds. */
 const LATE_MS = 25_000;
 
 const TASKS: readonly Operation[] = ['speech:speak', 'speech:wait'];
@@ -48,7 +48,7 @@ const onlyStatus: Handler = (_, response) => {
 };
 
 const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Row['make']]> = [
-	['the connection, which is accepted', TIMED, isMute],
+	['the connection, which is accepted', TIMED, neverAnswers],
 	['the answer, after its headers', TIMED, inFront(/./, headersOnly)],
 	['the task, which goes on forever', TASKS, socket('silent')],
 	['the WebSocket, whose handshake is not answered, and the task', TASKS, socket('hang')],
@@ -62,7 +62,7 @@ const SILENCES: Array<[at: string, operations: readonly Operation[], arrange: Ro
 
 const MODES = ['stopWorkflow', 'continueRegularOutput'] as const;
 
-// Few at once: what is measured is time.
+// Only few run at the same time, because the times are measured.
 test.each(SILENCES)('silence at %s', async (_, operations, arrange) => {
 	await Promise.all(
 		operations.map((operation, index) =>

@@ -17,14 +17,14 @@ import {
 } from './row.mts';
 import { NODE } from './stage.mts';
 
-const SOME = [SPEAK, VIDEO, 'history:getAll'] as const;
+const SOME_FETCHING = [SPEAK, VIDEO, 'history:getAll'] as const;
 const AUDIO = { 'Content-Type': 'audio/wav', 'Content-Encoding': 'gzip' };
 
 const twoGib = bomb(2048);
 
-const NAMED = 'could not be downloaded…';
+const NOT_DOWNLOADED = 'could not be downloaded…';
 
-const passing: Array<[string, FaultAction]> = [
+const temporary: Array<[string, FaultAction]> = [
 	['is cut off', { truncateAfterBytes: 100 }],
 	['is empty', answer(200).action],
 	['is not there yet (404)', answer(404).action],
@@ -36,8 +36,8 @@ const passing: Array<[string, FaultAction]> = [
 ];
 
 const files: Row[] = [
-	...passing.map(([what, action]) =>
-		row(`A file ${what}, once`, SOME, {
+	...temporary.map(([what, action]) =>
+		row(`A file ${what}, once`, SOME_FETCHING, {
 			faults: [{ ...on.file, action }],
 			note: 'the node downloads it again',
 		}),
@@ -55,16 +55,16 @@ const files: Row[] = [
 	row("A file on the API's host is refused both with the token and without it", [SPEAK], {
 		service: { dialect: { relativeAudioUrl: true } },
 		faults: [{ ...on.file, ...always, ...answer(401, { error: 'expired for you' }) }],
-		fails: `${NAMED}401 (expired for you)…Speech → Collect with task ID`,
+		fails: `${NOT_DOWNLOADED}401 (expired for you)…Speech → Collect with task ID`,
 	}),
 	...['', ', behind a redirect'].map((where) =>
 		row(`The URL of a file on another host contains the token${where}`, [SPEAK], {
 			service: { dialect: { relativeAudioUrl: true } },
 			make: ({ sim }) => {
 				const address = `${sim.fileOrigin}/files/a.wav?token=${encodeURIComponent(sim.token)}`;
-				const made = answer(200, { id: 1, status: 'completed', audio_url: address });
+				const completed = answer(200, { id: 1, status: 'completed', audio_url: address });
 				if (where) sim.fault({ ...on.file, action: { redirect: address } });
-				else sim.fault({ ...on.read, ...always, ...made });
+				else sim.fault({ ...on.read, ...always, ...completed });
 			},
 			fails: 'could not be downloaded: the URL contains the API token but points to another host',
 			check: isNotFollowed,
@@ -77,16 +77,16 @@ const files: Row[] = [
 		setting: { text: 'A [sim:wrong-type=text/html]' },
 		note: 'the node detects the type from the bytes',
 	}),
-	row('The URL has expired', SOME, {
+	row('The URL has expired', SOME_FETCHING, {
 		faults: [{ ...on.file, ...always, ...answer(410, { error: 'expired' }) }],
-		fails: `${NAMED}410 (expired)`,
+		fails: `${NOT_DOWNLOADED}410 (expired)`,
 		note: 'the message contains the task ID, or the URL',
 	}),
-	row('An endless redirect', SOME, {
+	row('An endless redirect', SOME_FETCHING, {
 		faults: [{ ...on.file, ...always, action: { redirect: '/files/around' } }],
-		fails: `${NAMED}302`,
+		fails: `${NOT_DOWNLOADED}302`,
 	}),
-	row("A redirect to a URL in n8n's own network", SOME, {
+	row("A redirect to a URL in n8n's own network", SOME_FETCHING, {
 		isProtected: true,
 		faults: [
 			{ ...on.file, ...always, action: { redirect: 'http://127.0.0.2:9/latest/meta-data' } },
@@ -101,9 +101,9 @@ const files: Row[] = [
 		hints: 'WebSocket was not open',
 		note: "with n8n's protection on, the task is polled instead",
 	}),
-	row('The disk is full', SOME, {
+	row('The disk is full', SOME_FETCHING, {
 		make: (stage) => stage.fillDisk(),
-		fails: `${NAMED}n8n could not store it (ENOSPC`,
+		fails: `${NOT_DOWNLOADED}n8n could not store it (ENOSPC`,
 	}),
 	row(
 		'A file arrives compressed (gzip), although the node did not ask for that',
@@ -120,7 +120,7 @@ const files: Row[] = [
 		make: ({ sim }) => {
 			sim.fault({ ...on.file, ...always, ...answer(200, twoGib(), AUDIO) });
 		},
-		fails: `${NAMED}larger than 256 MB`,
+		fails: `${NOT_DOWNLOADED}larger than 256 MB`,
 		note: 'the node downloads it once, and stops at 256 MB',
 		check: ({ sim }) => {
 			assert.equal(sim.countRequests('GET', '/files/audio'), 1);

@@ -18,49 +18,49 @@ import {
 
 type Answer = Parameters<typeof answer>;
 
-/** Every create call is answered so, or everything is: nothing is paid. */
-const create = (...said: Answer) => unpaid({ ...on.create, ...answer(...said) });
-const anything = (...said: Answer) => unpaid({ ...on.any, ...answer(...said) });
+/** Every create call, or every request, gets this answer, so nothing is charged. */
+const create = (...response: Answer) => unpaid({ ...on.create, ...answer(...response) });
+const anything = (...response: Answer) => unpaid({ ...on.any, ...answer(...response) });
 const unpaid = (rule: FaultRule) => ({ faults: [{ ...always, ...rule }], paid: 0 });
 
-/** The first reading is answered so. */
-const reading = (...said: Answer) => [{ ...on.read, ...answer(...said) }];
+/** The first read gets this answer. */
+const firstRead = (...response: Answer) => [{ ...on.read, ...answer(...response) }];
 
 const READS = [SPEAK, ...READING] as const;
-const BOTH = [SPEAK, VIDEO] as const;
-const UNSURE = 'may have been charged';
+const SPEAK_AND_VIDEO = [SPEAK, VIDEO] as const;
+const MAY_BE_CHARGED = 'may have been charged';
 
 const TOO_LONG: Array<[string, string | object]> = [
 	['`{ detail }`', { detail: 'Text is too long' }],
 	['nested objects', { error: { error: { message: 'Text is too long' } } }],
 ];
 
-/** n8n tries a node again whose first item has any `error`. */
-const succeeding = {
+/** With Retry On Fail, n8n runs a node again if its first item has a field `error`. */
+const withRetry = {
 	setting: { options: { download: false }, parameters: { download: false }, node: RETRY },
 };
-const NOTHING = { error: { code: 0, message: '' } };
+const NO_ERROR = { error: { code: 0, message: '' } };
 const FILE = { file_url: 'https://files.example/a.bin', audio_url: 'https://files.example/a.bin' };
-const inEvent = (data: object) => event('status', { ...data, ...NOTHING });
-/** The create call is accepted, and answered so with status 200. */
+const inEvent = (data: object) => event('status', { ...data, ...NO_ERROR });
+/** The create call is accepted, and answered with status 200 and this body. */
 const acceptedWith = (body: string | object) => ({
 	action: { accepted: true, ...answer(200, body).action },
 });
 
 const bodies: Row[] = [
 	...TOO_LONG.map(([shape, body]) =>
-		row(`Error body: ${shape}`, BOTH, {
+		row(`Error body: ${shape}`, SPEAK_AND_VIDEO, {
 			...create(400, body),
 			fails: 'rejected the request (HTTP 400): Text is too long',
 		}),
 	),
 	row('Error body: empty', CREATING, {
 		...create(500, ''),
-		fails: `not available (HTTP 500)…${UNSURE}`,
+		fails: `not available (HTTP 500)…${MAY_BE_CHARGED}`,
 	}),
 	row("Error body: a proxy's HTML page", CREATING, {
 		...create(502, PAGE),
-		fails: `not available (HTTP 502)…${UNSURE}`,
+		fails: `not available (HTTP 502)…${MAY_BE_CHARGED}`,
 	}),
 	{
 		fault: '`{ error: "…" }` with status 200',
@@ -69,20 +69,20 @@ const bodies: Row[] = [
 		fails: 'rejected the request: Something is wrong',
 	},
 	row('`error: ""` or `null` with status 200', ['account:get'], {
-		faults: reading(200, { error: '', message: null, balance: 3 }),
+		faults: firstRead(200, { error: '', message: null, balance: 3 }),
 	}),
 	row('`error: ""` or `null` in an unfinished task', [SPEAK, 'speech:wait'], {
-		faults: reading(200, { id: 1, status: 'processing', error: '', message: null }),
+		faults: firstRead(200, { id: 1, status: 'processing', error: '', message: null }),
 	}),
 	row('A result with an `error` of code 0 without a message', [SPEAK], {
-		...succeeding,
+		...withRetry,
 		faults: [
-			{ ...on.create, ...acceptedWith({ task_id: '1', ...NOTHING }) },
-			{ ...on.read, ...answer(200, { id: 1, status: 'completed', ...FILE, ...NOTHING }) },
+			{ ...on.create, ...acceptedWith({ task_id: '1', ...NO_ERROR }) },
+			{ ...on.read, ...answer(200, { id: 1, status: 'completed', ...FILE, ...NO_ERROR }) },
 		],
 	}),
 	row('Progress and a result with an `error` of code 0 without a message', [IMAGE], {
-		...succeeding,
+		...withRetry,
 		faults: [{ ...on.create, action: { sse: [{ status: 'generating' }, FILE].map(inEvent) } }],
 	}),
 ];
@@ -92,31 +92,31 @@ const refusals: Row[] = [
 		...anything(401, { error: 'invalid_token' }),
 		fails: "refused the API token…Enter a new 'API Token'",
 	}),
-	row('404 to the create call', BOTH, {
+	row('404 to the create call', SPEAK_AND_VIDEO, {
 		...create(404, {}),
 		fails: "does not know this URL…'Base URL'",
 	}),
-	row('403 with JSON', [...BOTH, 'account:get'], {
+	row('403 with JSON', [...SPEAK_AND_VIDEO, 'account:get'], {
 		...anything(403, { message: 'forbidden' }),
 		fails: 'refused the API token',
 	}),
-	row('403 with JSON, and the account can be read', BOTH, {
+	row('403 with JSON, and the account can be read', SPEAK_AND_VIDEO, {
 		...create(403, { message: 'forbidden' }),
 		fails: 'rejected the request (HTTP 403): forbidden…your provider',
 	}),
-	row('The create call is refused because of a content filter', BOTH, {
+	row('The create call is refused because of a content filter', SPEAK_AND_VIDEO, {
 		...create(400, { error: { code: 'moderation_blocked', message: 'Rejected' } }),
 		fails: 'rejected the request (HTTP 400): Rejected…Change the',
 	}),
 	row("401, 403 or 404 with a proxy's web page, to a read request", READS, {
-		faults: [...reading(403, PAGE), ...reading(401, PAGE), ...reading(404, PAGE)],
+		faults: [...firstRead(403, PAGE), ...firstRead(401, PAGE), ...firstRead(404, PAGE)],
 		note: 'such a response is temporary, so the node reads again',
 	}),
-	row("403 with a proxy's web page, to a create call", BOTH, {
+	row("403 with a proxy's web page, to a create call", SPEAK_AND_VIDEO, {
 		...create(403, PAGE),
 		fails: 'not available (HTTP 403)',
 	}),
-	row("404 with a proxy's web page, to a create call", BOTH, {
+	row("404 with a proxy's web page, to a create call", SPEAK_AND_VIDEO, {
 		...create(404, PAGE),
 		fails: "does not come from a media generation service (HTTP 404)…'Base URL'",
 	}),
@@ -147,11 +147,11 @@ const refusals: Row[] = [
 	}),
 	row("A proxy's web page with status 200, to a create call", CREATING, {
 		...create(200, PAGE),
-		fails: `does not come from a media generation service…${UNSURE}`,
+		fails: `does not come from a media generation service…${MAY_BE_CHARGED}`,
 	}),
 	row('A task is created, but the response has no ID', [SPEAK], {
 		faults: [{ ...on.create, ...always, ...acceptedWith({}) }],
-		fails: UNSURE,
+		fails: MAY_BE_CHARGED,
 	}),
 ];
 
@@ -167,21 +167,21 @@ const limits: Row[] = [
 		note: 'the request was certainly not accepted, so the node sends it again as soon as the limits allow',
 		sent: 2,
 	}),
-	row('429 with `Retry-After` as a date', BOTH, {
+	row('429 with `Retry-After` as a date', SPEAK_AND_VIDEO, {
 		make: ({ sim }) => {
 			const date = new Date(Date.now() + 1500).toUTCString();
 			sim.fault({ ...on.create, ...answer(429, '', { 'Retry-After': date }) });
 		},
 		sent: 2,
 	}),
-	row('429 without `Retry-After`, or with an invalid one', BOTH, {
+	row('429 without `Retry-After`, or with an invalid one', SPEAK_AND_VIDEO, {
 		faults: [
 			{ ...on.create, ...answer(429, '', { 'Retry-After': 'soon' }) },
 			{ ...on.create, ...answer(429) },
 		],
 		sent: 3,
 	}),
-	row('200 with a message that there are too many requests', BOTH, {
+	row('200 with a message that there are too many requests', SPEAK_AND_VIDEO, {
 		faults: TOO_MUCH.map((body) => ({ ...on.create, ...answer(200, body) })),
 		note: 'this counts as 429',
 		sent: 4,
@@ -194,16 +194,16 @@ const limits: Row[] = [
 		note: 'this counts as 429',
 		sent: 3,
 	}),
-	row('429 with an absurdly long `Retry-After`', BOTH, {
+	row('429 with an absurdly long `Retry-After`', SPEAK_AND_VIDEO, {
 		setting: { options: { timeout: 8 } },
 		...create(429, { error: 'slow down' }, { 'Retry-After': '99999999999' }),
 		fails: "too many requests from this account…'Concurrency'",
 		note: 'the node never pauses for more than a minute at a time',
 	}),
-	row('429 to a read request', READS, { faults: reading(429, {}, { 'Retry-After': '1' }) }),
+	row('429 to a read request', READS, { faults: firstRead(429, {}, { 'Retry-After': '1' }) }),
 	...[500, 502, 503, 504].map((status) =>
 		row(`${status} to a read request`, READS, {
-			faults: reading(status, PAGE),
+			faults: firstRead(status, PAGE),
 		}),
 	),
 	row('500 to all read requests until the **Timeout** is over', [SPEAK], {
@@ -213,9 +213,9 @@ const limits: Row[] = [
 	}),
 	row('408 to the create call', [SPEAK], {
 		...create(408),
-		fails: UNSURE,
+		fails: MAY_BE_CHARGED,
 	}),
-	row('502 to the create call, and Retry On Fail is on', BOTH, {
+	row('502 to the create call, and Retry On Fail is on', SPEAK_AND_VIDEO, {
 		setting: { options: { timeout: 3 }, node: RETRY },
 		...create(502, PAGE),
 		fails: `An earlier attempt…unclear whether the service accepted it: The service is not available (HTTP 502)…second charge`,
@@ -223,9 +223,9 @@ const limits: Row[] = [
 	}),
 	row('500 or 503 to the create call', CREATING, {
 		...create(503, { error: 'boom' }),
-		fails: `not available (HTTP 503): boom…${UNSURE}`,
+		fails: `not available (HTTP 503): boom…${MAY_BE_CHARGED}`,
 	}),
-	row('503 or 529 with JSON that says the service is overloaded', BOTH, {
+	row('503 or 529 with JSON that says the service is overloaded', SPEAK_AND_VIDEO, {
 		faults: [503, 529].map((status) => ({
 			...on.create,
 			...answer(status, { error: 'The model is overloaded' }),
@@ -240,7 +240,7 @@ const limits: Row[] = [
 		}),
 	),
 	row('Truncated JSON in response to a read request', READS, {
-		faults: reading(200, '{"id": 12, "stat'),
+		faults: firstRead(200, '{"id": 12, "stat'),
 	}),
 ];
 

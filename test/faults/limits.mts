@@ -19,10 +19,10 @@ import {
 import { NODE } from './stage.mts';
 
 const huge = hugeJson(100);
-const packed = lazy(() => gzipSync(huge()));
+const zipped = lazy(() => gzipSync(huge()));
 const GZIP = { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' };
 
-/** Answers whatever the rule hits with that body, every time. */
+/** Answers all requests that `rule` matches with a body that `make` makes. */
 const body =
 	(rule: Partial<FaultRule>, status: number, make: () => Buffer, headers = {}): Row['make'] =>
 	({ sim }) =>
@@ -30,15 +30,15 @@ const body =
 
 const TOO_LARGE = 'response is too large: more than 16 MB';
 
-/** What is larger than can be right is given up before it is there as a whole. */
-const isGivenUp: Row['check'] = ({ sim }) =>
+/** The node closes the connection before it has read the whole body. */
+const isClosedEarly: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.some(({ closedByClient }) => closedByClient));
 
 const limits: Row[] = [
 	row('A JSON response of 100 MB', READING, {
 		make: body(on.read, 200, huge),
 		fails: TOO_LARGE,
-		check: isGivenUp,
+		check: isClosedEarly,
 	}),
 	row('A JSON response of 100 MB to the create call', [SPEAK], {
 		make: ({ sim }) => {
@@ -46,10 +46,10 @@ const limits: Row[] = [
 			sim.fault({ ...on.create, action: { respond, accepted: true } });
 		},
 		fails: `${TOO_LARGE}…may have been charged`,
-		check: isGivenUp,
+		check: isClosedEarly,
 	}),
 	row('A JSON response of 100 MB, compressed to 100 KB (gzip)', ['account:get', 'history:getAll'], {
-		make: body(on.read, 200, packed, GZIP),
+		make: body(on.read, 200, zipped, GZIP),
 		fails: TOO_LARGE,
 	}),
 	row('An error response whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
@@ -69,7 +69,7 @@ const limits: Row[] = [
 		fault: 'A read request is redirected to itself',
 		operations: ['account:get', 'voice:getAll', 'history:getAll', 'speech:get'],
 		make: inFront(/^GET /, (request, response) => {
-			// The body never ends: following must not leave the connection open.
+			// The body never ends, so the node must close the connection when it follows the redirect.
 			response.writeHead(302, { location: request.url, 'content-length': 100 });
 			response.flushHeaders();
 		}),
@@ -103,7 +103,7 @@ const limits: Row[] = [
 		faults: [{ ...on.file, ...answer(410) }],
 		async make(stage) {
 			const { run } = await stage.run();
-			// As n8n saves an execution that crashed in the node: it had begun, and what it knew is lost.
+			// This is what n8n saves of an execution that crashed in the node: the node has begun, but its context is lost.
 			const retryOf = JSON.parse(JSON.stringify(run)) as typeof run;
 			retryOf.data.executionData!.contextData = {};
 			retryOf.data.resultData.runData[NODE]![0]!.executionStatus = 'crashed';

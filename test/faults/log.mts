@@ -1,6 +1,5 @@
 /*
- * To be imported before n8n's engine, which reads its settings when it is loaded: everything is then
- * logged, into a file instead of the terminal.
+ * Import this before n8n's engine, which reads its settings when it is loaded. It makes n8n log everything into a file.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +17,7 @@ const read = () =>
 		.map((name) => readFileSync(join(folder, name), 'utf8'))
 		.join('\n');
 
-/** All that n8n and the node have logged so far. */
+/** Resolves with all that n8n and the node have logged so far. */
 export async function logged(): Promise<string> {
 	const { n8nWorkflow } = await import('../../demo/n8n.mts');
 	const last = `End of the log ${randomUUID()}`;

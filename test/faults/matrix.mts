@@ -14,8 +14,8 @@ import { NODE, onStage } from './stage.mts';
 import { STREAMS } from './streams.mts';
 
 /**
- * Everything that is known to go wrong with the service and on the way to it, and what comes of it.
- * Each row runs in n8n's engine (faults.test.ts); docs/faults.md is made of it (document.test.ts).
+ * All known faults of the service and of the way to it, and the outcome of each. faults.test.ts runs the rows in n8n's
+ * engine, and document.test.ts makes docs/faults.md from them.
  */
 export const MATRIX: Array<{ title: string; rows: Row[] }> = [
 	...NETWORK,
@@ -26,16 +26,16 @@ export const MATRIX: Array<{ title: string; rows: Row[] }> = [
 	...FILES,
 	...LIMITS,
 ];
-export type Case = [name: string, row: Row, operation: Operation, goesOn: boolean];
+export type Case = [name: string, row: Row, operation: Operation, continuesOnFail: boolean];
 
-/** Every row with each of its operations; those that take long in front. */
+/** Returns a case for each row and each of its operations. Those that take long come first. */
 export function casesOf(isWanted: (row: Row) => boolean): Case[] {
 	const cases = MATRIX.flatMap(({ title, rows }) =>
 		rows.filter(isWanted).flatMap((row) =>
 			row.operations.map((operation, index): Case => {
-				const goesOn = row.fails !== undefined && index % 2 === 1;
-				const mode = goesOn ? ', On Error → Continue' : '';
-				return [`${title}: ${row.fault} (${operation}${mode})`, row, operation, goesOn];
+				const continuesOnFail = row.fails !== undefined && index % 2 === 1;
+				const mode = continuesOnFail ? ', On Error → Continue' : '';
+				return [`${title}: ${row.fault} (${operation}${mode})`, row, operation, continuesOnFail];
 			}),
 		),
 	);
@@ -43,7 +43,7 @@ export function casesOf(isWanted: (row: Row) => boolean): Case[] {
 	return cases.sort((a, b) => isLong(b) - isLong(a));
 }
 
-/** The expression that the words of a row stand for. */
+/** Returns the regular expression for the words of a row, in which … stands for anything. */
 const expressionOf = (words: string): RegExp =>
 	new RegExp(
 		words
@@ -53,19 +53,23 @@ const expressionOf = (words: string): RegExp =>
 		's',
 	);
 
-/** Whatever the service says of a failure has the token in it, and `{token}` stands for it. */
+/** Adds the token to all texts of a fault that a message may quote, and puts it in the place of `{token}`. */
 function echoing(action: FaultAction, token: string): FaultAction {
 	if (Buffer.isBuffer(action.respond?.body)) return action;
-	const said = /(\\*"(?:error|message|detail|msg)\\*":\\*"\w[^"\\]*|<title>Oops)/g;
-	const text = JSON.stringify(action).replace(said, '$1 {token}');
+	const quoted = /(\\*"(?:error|message|detail|msg)\\*":\\*"\w[^"\\]*|<title>Oops)/g;
+	const text = JSON.stringify(action).replace(quoted, '$1 {token}');
 	return JSON.parse(text.replaceAll('{token}', echo(token)));
 }
 
 /**
- * Runs one case in n8n's engine, with `goesOn` in a node that goes on when an item fails. Throws when
- * anything else comes of it than its row says.
+ * Runs one case in n8n's engine. If `continuesOnFail` is true, On Error of the node is Continue. Throws if the outcome is
+ * not that of the row.
  */
-export async function play(row: Row, operation: Operation, goesOn: boolean): Promise<void> {
+export async function play(
+	row: Row,
+	operation: Operation,
+	continuesOnFail: boolean,
+): Promise<void> {
 	const { fails, hints = '', sent = 1, paid = 1 } = row;
 	await onStage(
 		operation,
@@ -74,14 +78,14 @@ export async function play(row: Row, operation: Operation, goesOn: boolean): Pro
 				stage.sim.fault({ ...which, action: echoing(action, stage.sim.token) });
 			}
 			const setting = { ...row.setting, ...(await row.make?.(stage)) };
-			if (goesOn) setting.node = { ...setting.node, onError: 'continueRegularOutput' };
-			const running = await stage.begin(setting);
+			if (continuesOnFail) setting.node = { ...setting.node, onError: 'continueRegularOutput' };
+			const running = await stage.start(setting);
 			await Promise.all([row.during?.(stage), running.finished]);
 			const result = await running.finished;
 			if (fails !== undefined) {
 				const words = wordsOfFailure(result).replace(/ \*+(?: and \*+)*/g, '');
 				assert.match(words, expressionOf(fails));
-				// What is not paid is not said to be, and the history lists no speech, but may list what other nodes made.
+				// If nothing was charged, no message may say so. The history lists no speech.
 				const isUnpaid = isPaid(operation) && paid === 0 && !/charged|accepted/.test(fails);
 				if (isUnpaid) assert.doesNotMatch(words, /charged/);
 				if (isPaid(operation) && operation.startsWith('speech:') && !/History/.test(fails))
@@ -89,12 +93,12 @@ export async function play(row: Row, operation: Operation, goesOn: boolean): Pro
 			} else {
 				const isFetched = setting.options?.download !== false;
 				await assertWhole(stage, result, { isFetched, isOwnFile: row.isOwnFile });
-				const said = result.hints(NODE).map(({ message }) => message);
-				assert.match(said.join(' '), expressionOf(hints));
-				const long = said.filter((hint) => hint.length > 120);
+				const messages = result.hints(NODE).map(({ message }) => message);
+				assert.match(messages.join(' '), expressionOf(hints));
+				const long = messages.filter((hint) => hint.length > 120);
 				assert.deepEqual(long, [], 'hints have at most 120 characters');
 			}
-			const calls = { sent: stage.posts(), paid: stage.paid };
+			const calls = { sent: stage.countCreateCalls(), paid: stage.paid };
 			assert.deepEqual(calls, isPaid(operation) ? { sent, paid } : { sent: 0, paid: 0 });
 			await assertClean(stage, result);
 			row.check?.(stage, result);

@@ -8,12 +8,12 @@ import type { Stage } from './stage.mts';
 
 const at = (baseUrl: string) => ({ credential: { baseUrl } });
 const unsent = { sent: 0, paid: 0 };
-const UNSURE = 'may have been charged';
+const MAY_BE_CHARGED = 'may have been charged';
 
 const network: Row[] = [
 	row('The connection is refused', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,
-		// Nobody listens at such a port.
+		// No server listens on this port.
 		setting: at('http://127.0.0.1:1'),
 		...unsent,
 		fails: "refused the connection…Check 'Base URL'",
@@ -51,7 +51,7 @@ const network: Row[] = [
 	),
 	row('The create call is reset before any response, and was not accepted', [SPEAK], {
 		faults: [{ ...on.create, ...always, action: { reset: true } }],
-		fails: `did not respond…${UNSURE}`,
+		fails: `did not respond…${MAY_BE_CHARGED}`,
 		paid: 0,
 	}),
 	row('The create call is reset before any response, but was accepted', [VIDEO, IMAGE], {
@@ -74,7 +74,7 @@ const network: Row[] = [
 	}),
 	row('The server restarts while the node waits', [SPEAK], {
 		service: { pace: 0.1 },
-		...restarted((stage) => stage.said(/created$/)),
+		...restarted((stage) => stage.waitForMessage(/created$/)),
 	}),
 	row('The server restarts during a generation stream', [VIDEO, IMAGE], {
 		service: { pace: 0.02 },
@@ -83,18 +83,18 @@ const network: Row[] = [
 	}),
 ];
 
-/** Once this is so, the server is away for a moment. */
-function restarted(isSo: (stage: Stage) => Promise<void>): Pick<Row, 'make' | 'during'> {
+/** Restarts the server once `waitUntilDue` has resolved. */
+function restarted(waitUntilDue: (stage: Stage) => Promise<void>): Pick<Row, 'make' | 'during'> {
 	return {
 		make: async (stage) => void (await stage.front()),
 		during: async (stage) => {
-			await isSo(stage);
+			await waitUntilDue(stage);
 			await (await stage.front()).restart(400);
 		},
 	};
 }
 
-/** The create call is accepted, and answered by this instead once the result is in the history. */
+/** The create call is accepted, but answered only once its result is in the history, and then by `handle`. */
 export function accepted(handle: Handler): Row['make'] {
 	return async (stage) => {
 		const front = await stage.front();

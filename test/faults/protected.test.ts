@@ -1,6 +1,6 @@
 /* The rows that need n8n's protection against requests into its own network. */
 
-// n8n reads it once, when it is loaded.
+// n8n reads these settings when it is loaded.
 process.env.N8N_SSRF_PROTECTION_ENABLED = 'true';
 process.env.N8N_SSRF_ALLOWED_IP_RANGES = '127.0.0.1/32';
 

@@ -12,35 +12,35 @@ import {
 } from '../service/operations.mts';
 import type { Setting, Stage } from './stage.mts';
 
-/** One fault, what it is done to, and what comes of it: the whole result, unless the node `fails`. */
+/** One fault, the operations that it is tried with, and the outcome: the whole result, unless `fails` is set. */
 export interface Row {
 	/** What goes wrong, in words. */
 	fault: string;
 	operations: readonly Operation[];
-	/** How the service is, before anything goes wrong. */
+	/** The options of the simulator. */
 	service?: SimulatorOptions;
-	/** What the simulator does wrong. */
+	/** The faults of the simulator. */
 	faults?: FaultRule[];
 	setting?: Setting;
-	/** Arranges what `faults` can't; may return settings that depend on it. */
+	/** Causes what `faults` cannot. May return settings for the node. */
 	make?(stage: Stage): Promise<Setting | void> | Setting | void;
-	/** Goes on while the node runs. */
+	/** Runs at the same time as the node. */
 	during?(stage: Stage): Promise<void>;
 	/** Part of the message and description of the failure; … stands for anything. */
 	fails?: string;
-	/** The same of the hints that come with the result. */
+	/** Part of the hints of a result, likewise. */
 	hints?: string;
-	/** What else a reader of the document should know. */
+	/** An addition for readers of docs/faults.md. */
 	note?: string;
-	/** Create calls sent; 1 by default. */
+	/** How many create calls are sent; 1 by default. */
 	sent?: number;
-	/** Create calls accepted, hence paid; 1 by default. */
+	/** How many create calls are accepted, and so charged; 1 by default. */
 	paid?: number;
-	/** It takes many seconds: begun first, it ends with the others. */
+	/** True if the row takes many seconds. It then starts before the others. */
 	isLong?: boolean;
-	/** Only under n8n's protection against requests into its own network. */
+	/** True if the row needs n8n's protection against requests into its own network. */
 	isProtected?: boolean;
-	/** The file is the fault's, not the simulator's: their bytes are not compared. */
+	/** True if the fault has its own file, so that its bytes are not compared with the simulator's. */
 	isOwnFile?: boolean;
 	check?(stage: Stage, result: WorkflowResult): void;
 }
@@ -51,16 +51,16 @@ export const IMAGE: Operation = 'image:create';
 export const WITH_IMAGES = OPERATIONS.filter(takesImages);
 export const CREATING = OPERATIONS.filter(isPaid);
 export const STREAMED = CREATING.filter((each) => !/^speech/.test(each));
-/** Those that read from the service at once. */
+/** The operations that only read. */
 export const READING = OPERATIONS.filter((each) => !isPaid(each) && each !== 'speech:delete');
-/** The first of those that make each kind of media. */
+/** For each kind of media, the first operation that creates it. */
 const ONE_OF_EACH_KIND = Object.keys(MEDIA).flatMap(
 	(kind) => CREATING.find((each) => paidRow(each)?.kind === kind) ?? [],
 );
-/** Those that fetch a file. */
+/** The operations that download a file. */
 export const FETCHING: readonly Operation[] = [...ONE_OF_EACH_KIND, 'speech:get', 'history:getAll'];
 
-/** Parts of a fault: which requests it hits (once, unless `always`), and what they are answered. */
+/* Parts of a fault rule: which requests it hits (once, unless `always`), and the answer to them. */
 export const on = {
 	create: { method: 'POST' },
 	read: { method: 'GET' },
@@ -74,41 +74,41 @@ export const answer = (
 	headers?: Record<string, string>,
 ): Pick<FaultRule, 'action'> => ({ action: { respond: { status, body, headers } } });
 
-/** Settings of a node that n8n runs again when it fails. */
+/** The settings of a node with Retry On Fail. */
 export const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
 
-/** A row of the matrix. */
+/** Makes a row of the matrix. */
 export const row = (
 	fault: string,
 	operations: readonly Operation[],
 	more: Omit<Row, 'fault' | 'operations'>,
 ): Row => ({ fault, operations, ...more });
 
-/** A way in which deployments differ, which changes nothing of the result. */
+/** Makes a row for a dialect. It does not change the result. */
 export const dialect = (
 	fault: string,
 	operations: readonly Operation[],
 	changes: Partial<Dialect>,
 ): Row => row(fault, operations, { service: { dialect: changes } });
 
-/** Puts something between n8n and the service, which handles the requests that match. */
+/** Puts a proxy between n8n and the service. `handle` answers the requests that match. */
 export const inFront =
 	(matches: RegExp, handle: Handler, times?: number): Row['make'] =>
 	async (stage) =>
 		void (await stage.front()).on(matches, handle, times);
 
-/** Connections are accepted, and nothing is ever said. */
-export const isMute: Row['make'] = async (stage) => {
+/** The service accepts connections, but never answers. */
+export const neverAnswers: Row['make'] = async (stage) => {
 	stage.sim.setWebSocketMode('hang');
 	(await stage.front()).on(/./, silent);
 };
 
-/** No file is fetched. */
+/** Asserts that no file was requested, so that no redirect or URL was followed. */
 export const isNotFollowed: Row['check'] = ({ sim }) =>
 	assert.ok(sim.requests.every((request) => request.receivedBy !== 'file'));
 
-/** One event of a generation stream. */
+/** Returns an event of a generation stream. */
 export const event = (name: string, data: unknown): string =>
 	`event: ${name}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-export const status = (said: unknown): string =>
-	event('video_generation_status', JSON.stringify(said));
+export const status = (word: unknown): string =>
+	event('video_generation_status', JSON.stringify(word));

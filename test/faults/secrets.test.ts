@@ -7,8 +7,8 @@ import { OPERATIONS } from '../service/operations.mts';
 import { NODE, onStage, Stage } from './stage.mts';
 
 /*
- * A service that says the token in everything it says. Nothing of it may come to light: not in the
- * saved run, the messages, the hints, the log, or the names of files. Failures: matrix.mts.
+ * A service that repeats the token in all its responses. The token must not be in the saved run, the messages, the hints,
+ * the log or the names of files. For failures, see `echoing` in matrix.mts.
  */
 
 afterAll(() => {
@@ -16,7 +16,7 @@ afterAll(() => {
 	removeLog();
 });
 
-/** The token in every field of a record, in a name of a field, and in the address of the file. */
+/** Returns a record with the token in each field, in the name of a field, and in the URL of its file. */
 const full = (token: string, address: string) => ({
 	id: token,
 	task_id: token,
@@ -35,10 +35,10 @@ test.concurrent.each(OPERATIONS)(
 	async (operation) =>
 		await onStage(operation, async (stage) => {
 			const { sim } = stage;
-			// A file that is there, at an address with the token in it.
+			// The file exists, and its URL contains the token.
 			const { audioUrl } = [...sim.tasks.values()][0] ?? {};
-			const made = audioUrl ?? `${sim.fileOrigin}/files/any`;
-			const body = full(sim.token, `${sim.baseUrl}${new URL(made).pathname}?token=${sim.token}`);
+			const fileUrl = audioUrl ?? `${sim.fileOrigin}/files/any`;
+			const body = full(sim.token, `${sim.baseUrl}${new URL(fileUrl).pathname}?token=${sim.token}`);
 			const { action } = answer(200, /getAll/.test(operation) ? [body] : body);
 			const headers = {
 				'Content-Type': `audio/wav; name=${sim.token}`,
@@ -48,7 +48,7 @@ test.concurrent.each(OPERATIONS)(
 			sim.fault({ ...on.file, ...always, ...answer(200, Buffer.alloc(2000, 1), headers) });
 			const result = await stage.run();
 			expect(result.error?.message).toBeUndefined();
-			// Deleting puts out nothing that the service says.
+			// Delete outputs nothing of the response.
 			const shown = JSON.stringify(result.items(NODE));
 			if (operation !== 'speech:delete') expect(shown).toContain('*****');
 			await assertClean(stage, result);

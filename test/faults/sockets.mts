@@ -1,7 +1,7 @@
 import type { Upgrades } from '../service/fakeService.mts';
 import { row, SPEAK, type Row } from './row.mts';
 
-/** A proxy in front of the service does this to WebSockets. */
+/** Puts a proxy in front of the service that treats WebSockets like this. */
 const upgraded =
 	(upgrades: Upgrades): Row['make'] =>
 	async (stage) => {

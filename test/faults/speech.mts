@@ -90,7 +90,7 @@ const tasks: Row[] = [
 	}),
 ];
 
-/** Spoken in three parts. */
+/** A text that is split into three parts. */
 const LONG = {
 	text: 'One goes out to sea. Two stays at home. Three is by the door.',
 	options: { splitLongerThan: 24 },

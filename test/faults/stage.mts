@@ -18,7 +18,7 @@ import { itemWith, NODE, node, parametersFor, workflow } from './workflow.mts';
 export { NODE };
 
 export interface Setting {
-	/** Text or prompt, with the simulator's scenario words. */
+	/** The text or prompt. It may contain scenarios of the simulator. */
 	text?: string;
 	options?: IDataObject;
 	parameters?: IDataObject;
@@ -27,16 +27,16 @@ export interface Setting {
 	retryOf?: IRun;
 }
 
-/** A simulated service with an account of its own, and the node run against it in n8n's engine. */
+/** A simulator with its own account, and the node that n8n's engine runs against it. */
 export class Stage {
-	/** Every token that was used so far. */
+	/** The tokens of all stages so far. */
 	static readonly tokens: string[] = [];
-	/** What the node sent to the browser. */
+	/** The messages that the node has sent to the browser. */
 	readonly messages: string[] = [];
-	/** An existing task, for the operations that are given one. */
+	/** The id of an existing task, for operations that need one. */
 	taskId = 'none';
 	private readonly id = `stage-${Math.random()}`;
-	private fake?: FakeService;
+	private fake: FakeService | undefined;
 	private paidBefore = 0;
 	private readonly closers: Array<() => void> = [];
 
@@ -48,7 +48,7 @@ export class Stage {
 		this.operation = operation;
 	}
 
-	/** To be closed; `onStage` does so by itself. */
+	/** Opens a stage. The caller must close it, unless it uses `onStage`. */
 	static async open(operation: Operation, options: SimulatorOptions = {}): Promise<Stage> {
 		const sim = await startSimulator({ pace: 0.01, token: canary(), ...options });
 		const stage = new Stage(sim, operation);
@@ -57,26 +57,26 @@ export class Stage {
 		return stage;
 	}
 
-	/** What was paid for since the stage was opened. */
+	/** How many create calls were charged since the stage was opened. */
 	get paid(): number {
 		return this.sim.chargedCalls - this.paidBefore;
 	}
 
-	/** Create calls that were sent, accepted or not. */
-	posts(): number {
+	/** Returns how many create calls were sent since then, accepted or not. */
+	countCreateCalls(): number {
 		if (this.fake) return this.fake.requests.filter((line) => line.startsWith('POST ')).length;
 		return this.sim.countRequests('POST', '/') - this.paidBefore;
 	}
 
-	/** Puts something between n8n and the service; from now on it is the credential's address. */
+	/** Returns the proxy between n8n and the simulator. The first call starts it; its URL is then the Base URL. */
 	async front(): Promise<FakeService> {
 		return (this.fake ??= await FakeService.inFrontOf(this.sim.baseUrl));
 	}
 
-	/** Resolves once the node has told the browser so. */
-	async said(what: RegExp): Promise<void> {
-		const isSaid = () => this.messages.some((text) => what.test(text));
-		await eventually(`${what}`, 30_000, isSaid, 5);
+	/** Resolves once the node has sent a message to the browser that matches. */
+	async waitForMessage(pattern: RegExp): Promise<void> {
+		const isSent = () => this.messages.some((text) => pattern.test(text));
+		await eventually(`${pattern}`, 30_000, isSent, 5);
 	}
 
 	/** Calls `close` when the stage is closed. */
@@ -84,7 +84,7 @@ export class Stage {
 		this.closers.push(close);
 	}
 
-	/** The one stand-in here: after some files this stage's bytes go where the kernel has no room. */
+	/** Makes n8n's storage fail, like a full disk, after it has stored `after` files of this stage. */
 	fillDisk(after = 0): void {
 		const service = binaryData();
 		const store = service.store.bind(service);
@@ -97,16 +97,16 @@ export class Stage {
 		};
 	}
 
-	/** Connections of n8n that are still in use, of whatever kind. */
-	open(): number {
+	/** Returns how many connections and WebSockets of n8n are open. */
+	countOpen(): number {
 		return this.sim.countOpenSockets() + this.sim.countOpenConnections() + (this.fake?.open() ?? 0);
 	}
 
-	async begin(setting: Setting = {}): Promise<RunningWorkflow> {
+	async start(setting: Setting = {}): Promise<RunningWorkflow> {
 		const text = setting.text ?? 'A lighthouse in the rain';
 		const options = { pollInterval: 1, download: true, ...setting.options };
-		const own = { taskId: this.taskId, voice: this.sim.voiceIds()[0]!, options };
-		const parameters = { ...parametersFor(this.operation, text, own), ...setting.parameters };
+		const inputs = { taskId: this.taskId, voice: this.sim.voiceIds()[0]!, options };
+		const parameters = { ...parametersFor(this.operation, text, inputs), ...setting.parameters };
 		const baseUrl = this.fake?.url ?? this.sim.baseUrl;
 		const credential = { apiToken: this.sim.token, baseUrl, webSocketUrl: '' };
 		return await startWorkflow({
@@ -120,7 +120,7 @@ export class Stage {
 	}
 
 	async run(setting?: Setting): Promise<WorkflowResult> {
-		const { finished } = await this.begin(setting);
+		const { finished } = await this.start(setting);
 		return await finished;
 	}
 
@@ -130,7 +130,7 @@ export class Stage {
 		await this.sim.close();
 	}
 
-	/** Makes what the operation reads: a task for those of a task, an entry for the history. */
+	/** Creates what the operation reads: a task, or an entry of the history. */
 	private async prepare(): Promise<void> {
 		const { sim, operation } = this;
 		if (hasField(operation, 'taskId')) {
@@ -144,15 +144,15 @@ export class Stage {
 	}
 }
 
-/** Opens a stage, does something on it, and closes it, whatever comes of that. */
+/** Opens a stage, calls `action` with it, and closes it. Settles as `action` does. */
 export async function onStage<T>(
 	operation: Operation,
-	work: (stage: Stage) => Promise<T>,
+	action: (stage: Stage) => Promise<T>,
 	options?: SimulatorOptions,
 ): Promise<T> {
 	const stage = await Stage.open(operation, options);
 	try {
-		return await work(stage);
+		return await action(stage);
 	} finally {
 		await stage.close();
 	}

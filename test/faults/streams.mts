@@ -17,11 +17,11 @@ import {
 } from './row.mts';
 import { NODE, type Stage } from './stage.mts';
 
-const FOUND = 'searched the history instead of requesting it again';
-/** Lets the node read what was sent before the end. */
-const SOON = { delayMs: 20 };
+const FOUND_IN_HISTORY = 'searched the history instead of requesting it again';
+/** A pause in which the node reads what was sent before. */
+const PAUSE = { delayMs: 20 };
 
-/** The stream is this instead; the result is in the history after so long, or never. */
+/** Sends these steps instead of the stream. The result is in the history after that time, or never. */
 const stream = (sse: StreamStep[], finishesInHistoryAfterMs?: number): FaultRule => ({
 	...on.create,
 	action: { sse, finishesInHistoryAfterMs },
@@ -29,13 +29,13 @@ const stream = (sse: StreamStep[], finishesInHistoryAfterMs?: number): FaultRule
 
 const FILE = { ...on.file, ...always, ...answer(200, '\0the file') };
 
-/** So says a field, or an option. */
+/** Download File is off, as a field or as an option. */
 const UNFETCHED = { download: false };
 
-/** It breaks off while the service works. */
-const BROKEN: StreamStep[] = [status('processing {token}'), SOON, 'END'];
+/** The stream ends early. */
+const BROKEN: StreamStep[] = [status('processing {token}'), PAUSE, 'END'];
 
-/** Puts entries of the prompt that is asked for into the history. */
+/** Adds entries with the prompt of the request to the history. */
 function entries({ sim, operation }: Stage, ...ids: string[]): void {
 	for (const id of ids) {
 		sim.history.push({
@@ -49,12 +49,12 @@ function entries({ sim, operation }: Stage, ...ids: string[]): void {
 	}
 }
 
-const lost = (
+const lostStream = (
 	fault: string,
 	sse: StreamStep[],
 	operations: Row['operations'] = [VIDEO, IMAGE],
 ): Row => ({
-	...{ fault, operations, faults: [stream(sse, 0)], hints: FOUND },
+	...{ fault, operations, faults: [stream(sse, 0)], hints: FOUND_IN_HISTORY },
 	check: ({ messages }) => assert.match(messages.join(), /looking for the \w+ in the history/),
 });
 
@@ -105,7 +105,7 @@ const shapes: Row[] = [
 				entries(stage, 'a', 'b', 'c');
 				const id = how === 'with its ID' ? 'x' : undefined;
 				const videos = stage.sim.history.splice(0).map((item) => event('x_complete', item));
-				stage.sim.fault(stream([event('error', { id, error: 'UNSAFE' }), SOON, ...videos, 'END']));
+				stage.sim.fault(stream([event('error', { id, error: 'UNSAFE' }), PAUSE, ...videos, 'END']));
 			},
 			faults: [{ ...on.file, ...answer(410) }, FILE],
 			isOwnFile: true,
@@ -123,7 +123,7 @@ const shapes: Row[] = [
 		make: (stage) => {
 			entries(stage, 'a');
 			const a = event('x_complete', stage.sim.history.pop());
-			stage.sim.fault(stream([a, SOON, 'RESET']));
+			stage.sim.fault(stream([a, PAUSE, 'RESET']));
 		},
 		faults: [FILE],
 		isOwnFile: true,
@@ -164,14 +164,14 @@ const shapes: Row[] = [
 ];
 
 const losses: Row[] = [
-	lost('A stream without any event', [SOON, 'END']),
-	lost('A stream that ends after status events', [
+	lostStream('A stream without any event', [PAUSE, 'END']),
+	lostStream('A stream that ends after status events', [
 		status('starting'),
 		status('processing'),
-		SOON,
+		PAUSE,
 		'END',
 	]),
-	lost('A stream that is reset', [status('processing'), SOON, 'RESET']),
+	lostStream('A stream that is reset', [status('processing'), PAUSE, 'RESET']),
 	row(
 		'A stream is reset after it named an ID; the history also has another result with the same prompt',
 		STREAMED,
@@ -180,50 +180,50 @@ const losses: Row[] = [
 			faults: [
 				stream([
 					event('video_generation_status', { status: 'processing', id: 'mine' }),
-					SOON,
+					PAUSE,
 					'RESET',
 				]),
 				FILE,
 			],
 			isOwnFile: true,
 			check: (_, result) => assert.equal(result.items(NODE)[0]!.json.id, 'mine'),
-			hints: FOUND,
+			hints: FOUND_IN_HISTORY,
 		},
 	),
 	row('The create call is refused once, and the stream of the next call breaks', [VIDEO], {
 		setting: { options: { timeout: 8 } },
 		faults: [{ ...on.create, ...answer(429) }, stream(BROKEN, 0)],
-		hints: FOUND,
+		hints: FOUND_IN_HISTORY,
 		sent: 2,
 	}),
 	row('A request fails, Retry On Fail is on, and the stream of the next request breaks', [VIDEO], {
 		setting: { node: RETRY, options: { timeout: 8 } },
 		faults: [stream([event('error', 'Out of luck'), 'END']), stream(BROKEN, 0)],
-		hints: FOUND,
+		hints: FOUND_IN_HISTORY,
 		sent: 2,
 		paid: 2,
 	}),
-	lost('Truncated JSON instead of a stream', ['[{"id": "x", ', SOON, 'END']),
+	lostStream('Truncated JSON instead of a stream', ['[{"id": "x", ', PAUSE, 'END']),
 	{
-		...lost(
+		...lostStream(
 			'A completion with a `file:` or `javascript:` URL',
 			[
 				event('video_generation_complete', [
 					{ file_url: 'file:///etc/passwd' },
 					{ file_url: 'javascript:alert(1)' },
 				]),
-				SOON,
+				PAUSE,
 			],
 			[VIDEO],
 		),
 		note: 'the node ignores it',
 	},
 	{
-		...lost('Silence for longer than **Idle Timeout**', [status('processing')]),
+		...lostStream('Silence for longer than **Idle Timeout**', [status('processing')]),
 		setting: { options: { idleTimeout: 1 } },
 	},
 	...([3600, -3600] as const).map((clockSkewSeconds): Row => ({
-		...lost(
+		...lostStream(
 			`The stream breaks, and the service's clock is an hour ${clockSkewSeconds > 0 ? 'ahead' : 'behind'}`,
 			BROKEN,
 		),

@@ -3,20 +3,20 @@ import type { WorkflowFile } from '../../demo/engine.mts';
 import { fieldsOf } from '../service/operations.mts';
 import { inARow } from '../service/triggerNode.mts';
 
-/** The name of the node in every workflow built here. */
+/** The name of the node under test. */
 export const NODE = 'Media Generation';
-/** … and of the loop that it may be in. */
+/** The name of the loop that it may be in. */
 export const LOOP = 'Loop Over Items';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
 
-/** An item with an image, for the operations that are given one. */
+/** Returns an item with an image, which some operations need. */
 export const itemWith = (json: IDataObject = {}): INodeExecutionData => ({
 	json,
 	binary: { data: { data: PNG, mimeType: 'image/png', fileName: 'in.png' } },
 });
 
-/** The node under test; `more` overrides or adds node settings, such as `onError`. */
+/** Returns the node under test. `more` are other settings of the node, such as `onError`. */
 export const node = (parameters: IDataObject, more: Partial<INode> = {}): INode => ({
 	id: 'node-under-test',
 	name: NODE,
@@ -28,7 +28,10 @@ export const node = (parameters: IDataObject, more: Partial<INode> = {}): INode 
 	...more,
 });
 
-/** Parameters of an operation, which takes what it knows of these. A field that is none of them gets its example, or the text. */
+/**
+ * Returns parameters for any operation, which ignores those that it does not have. Any other required field gets the URL
+ * in its placeholder, or the text.
+ */
 export const parametersFor = (
 	which: string,
 	text: string,
@@ -48,7 +51,7 @@ export const parametersFor = (
 	};
 };
 
-/** A manual trigger, then the given nodes one after another. */
+/** Returns a workflow: a manual trigger, then these nodes in order. */
 export function workflow(...nodes: INode[]): WorkflowFile {
 	const type = 'n8n-nodes-base.manualTrigger';
 	const start = node({}, { id: 'start', name: 'Start', type, credentials: {} });
@@ -56,7 +59,7 @@ export function workflow(...nodes: INode[]): WorkflowFile {
 	return { id: 'workflow-under-test', name: 'Test', nodes: all, connections: inARow(all) };
 }
 
-/** A manual trigger, then the node in a loop over the items, so many at a time. */
+/** Returns a workflow with the node in a loop, which passes on `batchSize` items per round. */
 export function workflowInLoop(action: INode, batchSize: number): WorkflowFile {
 	const type = 'n8n-nodes-base.splitInBatches';
 	const loop = node({ batchSize }, { id: 'loop', name: LOOP, type, credentials: {} });

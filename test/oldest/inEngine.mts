@@ -30,7 +30,7 @@ describe(`the oldest n8n on Node ${process.versions.node}`, { timeout: 120_000 }
 	it('closes everything when the execution is canceled', async () => {
 		await onStage('speech:speak', async (stage) => {
 			const { tasks } = stage.sim;
-			const running = await stage.begin({ text: '[sim:slow=600] Wait.' });
+			const running = await stage.start({ text: '[sim:slow=600] Wait.' });
 			await stage.sim.waitFor(() => tasks.size === 1);
 			assert.equal(stage.sim.countOpenSockets(), hasSocket ? 1 : 0);
 			running.cancel();

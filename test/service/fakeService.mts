@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import {
 	createServer,
-	request as ask,
+	request as sendRequest,
 	type ClientRequest,
 	type IncomingMessage,
 	type ServerResponse,
@@ -9,39 +9,39 @@ import {
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { PAGE } from './bodies.mts';
 
-/** What becomes of a request. */
+/** Answers a request, or leaves it open. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** What becomes of a WebSocket's handshake. */
+/** Answers the handshake of a WebSocket. `early` are bytes that have arrived right after it. */
 export type Upgrade = (
 	request: IncomingMessage,
 	socket: Socket,
 	early: Buffer,
 ) => void | Promise<void>;
 
-/** What becomes of a WebSocket on its way to the simulator, or of the messages behind it (`deaf`). */
+/** How WebSockets are passed on: `page` refuses them with a web page; `deaf` opens them, but passes no messages on. */
 export type Upgrades = 'pass' | 'page' | 'deaf';
 
 interface Rule {
 	matches: RegExp;
-	left: number;
+	/** How many requests the rule still handles. */
+	remaining: number;
 	handle: Handler;
 }
 
 /**
- * A service for what the simulator, a faithful one, does not do: it answers as a test says, down to the
- * bytes. With a target it stands in front of it, as a proxy or an edge does, and passes on whatever no
- * test has a say in. Knows which connections n8n still has open.
+ * A service that answers as a test says, byte by byte, for faults that the simulator does not have. With a target, it is a
+ * proxy in front of it, and passes on each request that no rule handles.
  */
 export class FakeService {
-	/** With a target: what becomes of a WebSocket. */
+	/** How WebSockets are passed on to the target. */
 	upgrades: Upgrades = 'pass';
-	/** Every request as `GET /v1/labs/voices?page=0`, in order. */
+	/** All requests in order, such as `GET /v1/labs/voices?page=0`. */
 	readonly requests: string[] = [];
 	private readonly rules: Rule[] = [];
 	private readonly connections = new Set<Socket>();
 	private readonly server = createServer((request, response) => this.receive(request, response));
-	private isAway = false;
+	private isDown = false;
 	private readonly handle: Handler;
 	private readonly target: URL;
 
@@ -52,7 +52,7 @@ export class FakeService {
 		this.server.on('clientError', (_, socket) => socket.destroy());
 		this.server.on('connection', (socket) => {
 			socket.on('error', () => socket.destroy());
-			if (this.isAway) return void socket.resetAndDestroy();
+			if (this.isDown) return void socket.resetAndDestroy();
 			this.connections.add(socket);
 			socket.on('close', () => this.connections.delete(socket));
 		});
@@ -63,14 +63,14 @@ export class FakeService {
 		);
 	}
 
-	/** One that answers by itself; without `upgrade` it has no WebSocket. */
+	/** Starts a service that `handle` answers for. Without `upgrade`, it refuses WebSockets. */
 	static async start(handle: Handler, upgrade?: Upgrade): Promise<FakeService> {
 		const none: Upgrade = (_, socket) =>
 			void socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
 		return await new FakeService(handle, upgrade ?? none).listen();
 	}
 
-	/** One in front of the service at `target`. */
+	/** Starts a proxy in front of the service at `target`. */
 	static async inFrontOf(target: string): Promise<FakeService> {
 		return await new FakeService(undefined, undefined, target).listen();
 	}
@@ -79,37 +79,37 @@ export class FakeService {
 		return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
 	}
 
-	/** Connections that n8n holds open. */
+	/** Returns how many connections are open. */
 	open(): number {
 		return this.connections.size;
 	}
 
-	/** Hands the next `times` requests that match, as in `requests`, to a handler of their own. */
+	/** Handles the next `times` requests whose line in `requests` matches. The first rule that matches counts. */
 	on(matches: RegExp, handle: Handler, times = Infinity): this {
-		this.rules.push({ matches, left: times, handle });
+		this.rules.push({ matches, remaining: times, handle });
 		return this;
 	}
 
-	/** Puts the URL of a file into each answer that may have one; its host does this. */
+	/** Answers as if a file were ready at once. `handle` serves the file. */
 	serve(handle: Handler): void {
 		const file = `${this.url}/files/x`;
-		const made = { id: 'x', status: 'completed', audio_url: file, file_url: file };
+		const result = { id: 'x', status: 'completed', audio_url: file, file_url: file };
 		this.on(/^GET \/files\//, handle)
-			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(made)))
-			.on(/histories|^POST (?!.*task)/, (_, response) => response.end(JSON.stringify([made])));
+			.on(/^GET .*task/, (_, response) => response.end(JSON.stringify(result)))
+			.on(/histories|^POST (?!.*task)/, (_, response) => response.end(JSON.stringify([result])));
 	}
 
-	/** Drops every handler that was added with `on`. */
+	/** Removes all rules that were added with `on`. */
 	forget(): void {
 		this.rules.length = 0;
 	}
 
-	/** Cuts all connections, and new ones for so many milliseconds: a restart that keeps its port. */
-	async restart(awayMs: number): Promise<void> {
-		this.isAway = true;
+	/** Cuts all connections, and then new ones for `downMs` ms, like a server that restarts. */
+	async restart(downMs: number): Promise<void> {
+		this.isDown = true;
 		this.cut();
-		await new Promise((resolve) => setTimeout(resolve, awayMs));
-		this.isAway = false;
+		await new Promise((resolve) => setTimeout(resolve, downMs));
+		this.isDown = false;
 	}
 
 	async stop(): Promise<void> {
@@ -118,12 +118,12 @@ export class FakeService {
 		await closed;
 	}
 
-	/** Hands a request to the target, and its answer to nobody. */
+	/** Sends a request to the target. The caller has to pass on the response. */
 	forward(request: IncomingMessage): ClientRequest {
 		const { hostname, port } = this.target;
-		// The host stays as it was: a request may be signed with it.
+		// The Host header is not changed, because a request may be signed with it.
 		const { method, url: path, headers } = request;
-		const onward = ask({ hostname, port, path, method, headers });
+		const onward = sendRequest({ hostname, port, path, method, headers });
 		onward.on('error', () => {});
 		onward.on('response', (answer) => answer.on('error', () => {}));
 		return request.pipe(onward);
@@ -143,8 +143,8 @@ export class FakeService {
 		response.on('error', () => {});
 		const line = `${request.method} ${request.url}`;
 		this.requests.push(line);
-		const rule = this.rules.find(({ matches, left }) => left > 0 && matches.test(line));
-		if (rule) rule.left--;
+		const rule = this.rules.find(({ matches, remaining }) => remaining > 0 && matches.test(line));
+		if (rule) rule.remaining--;
 		(rule?.handle ?? this.handle)(request, response);
 	}
 
@@ -176,7 +176,7 @@ export class FakeService {
 		socket.pipe(behind);
 		let isAnswered = false;
 		behind.on('data', (part) => {
-			// Half open: the handshake is answered, and then nothing arrives any more.
+			// In the mode `deaf`, only the answer to the handshake is passed on.
 			if (this.upgrades === 'deaf' && isAnswered) return;
 			isAnswered = true;
 			socket.write(this.upgrades === 'deaf' ? upToHead(part) : part);
@@ -186,7 +186,7 @@ export class FakeService {
 
 const upToHead = (part: Buffer) => part.subarray(0, part.indexOf('\r\n\r\n') + 4);
 
-/** Never answers, or stops after the headers, or after the first bytes of a file. */
+/** Handlers that never answer, or send only the headers, or only the first bytes of a file. */
 export const silent: Handler = () => {};
 export const headersOnly: Handler = (_, response) => {
 	response.writeHead(200, { 'content-length': 100_000 }).flushHeaders();
@@ -195,7 +195,7 @@ export const fileBegun: Handler = (_, response) => {
 	response.writeHead(200, { 'content-length': 100_000 }).write(Buffer.alloc(2000, 1));
 };
 
-/** Writes a piece every `everyMs` for as long as somebody listens. */
+/** Writes `piece` every `everyMs` ms until the connection is closed. */
 export function drip(to: Socket | ServerResponse, piece: string | Buffer, everyMs: number): void {
 	const timer = setInterval(() => {
 		if (to.destroyed || to.writableEnded) clearInterval(timer);

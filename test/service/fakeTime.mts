@@ -1,4 +1,4 @@
-/** Fakes timers and clocks from now on. The service is real: what its connections need is not faked. */
+/** Fakes timers and clocks from now on, except those that the real connections to a service need. */
 export const fakeTime = () =>
 	jest.useFakeTimers({
 		doNotFake: ['nextTick', 'setImmediate', 'clearImmediate', 'queueMicrotask', 'hrtime'],

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
-/* The operations of the built node. Tests go through them, so that a new one is in none of their lists. */
+/* The operations of the built node. Tests derive their lists from them, so that a new operation is tested, too. */
 
 const load = createRequire(import.meta.url);
 const from = (name: string): unknown => load(`../../dist/nodes/${name}.js`);
@@ -18,7 +18,7 @@ export type Operation = `${string}:${string}`;
 const shown = ({ displayOptions }: INodeProperties, by: string) =>
 	(displayOptions?.show?.[by] ?? []) as string[];
 
-/** What each is called in the docs. */
+/** The names of the operations in the docs, such as `Speech → Get`. */
 const NAMES = new Map(
 	operationFields
 		.filter(({ name }) => name === 'operation')
@@ -37,12 +37,12 @@ export const nameOf = (operation: Operation): string => NAMES.get(operation)!;
 /** Every operation of the node. */
 export const OPERATIONS = [...NAMES.keys()];
 
-/** Its row in the table of those that are charged, if it is charged. */
+/** Returns the row of an operation in PAID_OPERATIONS; undefined if it is free. */
 export const paidRow = (which: Operation) =>
 	PAID_OPERATIONS.find(({ resource, operation }) => which === `${resource}:${operation}`);
 export const isPaid = (operation: Operation): boolean => paidRow(operation) !== undefined;
 
-/** Its fields, and what its field Options offers. */
+/** Returns the fields of an operation, and the fields in its Options. */
 export const fieldsOf = (which: string): INodeProperties[] =>
 	operationFields
 		.filter((field) => {
@@ -54,6 +54,6 @@ export const fieldsOf = (which: string): INodeProperties[] =>
 		.flatMap((field) => [field, ...(field.name === 'options' ? (field.options as []) : [])]);
 export const hasField = (operation: Operation, field: string): boolean =>
 	fieldsOf(operation).some(({ name }) => name === field);
-/** True if each item is given images, which no entry of the history tells of. */
+/** True if the operation takes input images, which the history does not show. */
 export const takesImages = (operation: Operation): boolean =>
 	hasField(operation, 'binaryPropertyName');

@@ -1,6 +1,6 @@
 import type { Simulator } from '../../simulator/simulator.mts';
 
-/** Sends the service something to make, as anybody could; returns its whole answer. */
+/** Sends a create call without n8n. Resolves with the text of the response. */
 export async function order(
 	{ baseUrl, token }: Pick<Simulator, 'baseUrl' | 'token'>,
 	path: string,
@@ -14,7 +14,7 @@ export async function order(
 	return await response.text();
 }
 
-/** Creates a speech task without n8n; returns its id. */
+/** Creates a speech task without n8n. Resolves with its id. */
 export async function createTask(simulator: Simulator, text: string): Promise<string> {
 	const body = { input: text, voice_id: simulator.voiceIds()[0], model_id: 'labs_v3' };
 	return JSON.parse(await order(simulator, 'labs/task', body)).task_id;

@@ -14,7 +14,7 @@ interface Schema {
 
 const nodes = fileURLToPath(new URL('../../nodes', import.meta.url));
 
-/** The schema of an operation, or of the trigger, where n8n's server looks for it. */
+/** Returns the schema of an operation, or of the trigger, from the path at which n8n looks for it. */
 export function schemaOf(node: string, ...operation: string[]): Schema | undefined {
 	const path = join(nodes, node, '__schema__', `${['v1.0.0', ...operation].join('/')}.json`);
 	return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Schema) : undefined;
@@ -26,7 +26,7 @@ function typeOf(value: unknown): string[] {
 	return Number.isInteger(value) ? ['integer', 'number'] : [typeof value];
 }
 
-/** What of `value` does not fit, each as its path and what is wrong. */
+/** Returns in which places a value does not fit its schema: each with its path, and what is wrong. */
 export function misfits(value: unknown, schema: Schema, path = ''): string[] {
 	const types = [schema.type ?? []].flat();
 	if (types.length > 0 && !typeOf(value).some((type) => types.includes(type))) {

@@ -11,8 +11,8 @@ import type { Handler } from './fakeService.mts';
 const HOST = '127.0.0.1';
 
 /**
- * What n8n reaches of the internet: these hosts, each answered as given, through a proxy with
- * certificates of its own. Nobody else can be reached. What n8n must trust is written to the folder.
+ * Starts the only hosts that n8n can reach: those in `handlers`. n8n reaches them over a proxy. Their certificates, which
+ * n8n must trust, are written to `folder`.
  */
 export async function startSites(folder: string, handlers: Record<string, Handler>) {
 	const certificates = join(folder, 'certificates.pem');
@@ -21,9 +21,9 @@ export async function startSites(folder: string, handlers: Record<string, Handle
 	writeFileSync(certificates, pairs.map(({ cert }) => cert).join(''));
 	const sites = createTlsServer(
 		{ SNICallback: (host, give) => give(null, contexts.get(host)) },
-		(asked, answer) => handlers[asked.headers.host!]!(asked, answer),
+		(request, response) => handlers[request.headers.host!]!(request, response),
 	);
-	const proxy = createServer((_, answer) => answer.writeHead(502).end());
+	const proxy = createServer((_, response) => response.writeHead(502).end());
 	proxy.on('connect', ({ url = '' }, client) => {
 		client.on('error', () => client.destroy());
 		const isKnown = contexts.has(url.replace(/:443$/, ''));
@@ -35,7 +35,7 @@ export async function startSites(folder: string, handlers: Record<string, Handle
 	});
 	for (const server of [sites, proxy]) await once(server.listen(0, HOST), 'listening');
 	const address = `http://${HOST}:${portOf(proxy)}`;
-	/** The variables by which n8n gets here, and nowhere else. */
+	/** The environment variables that make n8n use the proxy. */
 	const environment = {
 		HTTP_PROXY: address,
 		HTTPS_PROXY: address,

@@ -15,22 +15,22 @@ type Context = ConstructorParameters<typeof core.TriggerContext>;
 
 export interface TriggerWorkflow {
 	workflowId: string;
-	/** The trigger, and what follows it, one node after another. */
+	/** The trigger and the nodes after it, in order. */
 	nodes: INode[];
-	/** What the last of them, an agent, may call. */
+	/** The tools of the last node, which is then an agent. */
 	tools?: INode[];
-	/** A second trigger, and what follows that one. */
+	/** A second trigger and the nodes after it. */
 	beside?: INode[];
 	credential: ICredentialDataDecryptedObject;
-	/** Who asks; a person who publishes unless given. */
+	/** Why n8n activates the trigger. The default is `activate`: a person publishes the workflow. */
 	activationMode?: WorkflowActivateMode;
-	/** What an earlier activation left; changed in place. */
+	/** The static data that an earlier activation has saved. It is changed in place. */
 	staticData?: IDataObject;
-	/** The package, if not the one built in `dist`. */
+	/** Loads the package; by default the one in `dist`. */
 	loader?: Loader;
 }
 
-/** The trigger node, as a workflow holds it; files only where a test asks for them. */
+/** Returns the trigger node of a workflow. It downloads no files by default. */
 export const triggerNode = (parameters: IDataObject, id = 'trigger'): INode => ({
 	id,
 	name: 'Trigger',
@@ -41,7 +41,7 @@ export const triggerNode = (parameters: IDataObject, id = 'trigger'): INode => (
 	credentials: { mediaGenerationApi: { id: '1', name: 'mediaGenerationApi' } },
 });
 
-/** The connections of nodes one after another. */
+/** Returns the connections from each node to the next. */
 export const inARow = (nodes: INode[]): IConnections =>
 	Object.fromEntries(
 		nodes
@@ -52,7 +52,7 @@ export const inARow = (nodes: INode[]): IConnections =>
 			]),
 	);
 
-/** What n8n makes of a workflow before its trigger starts. */
+/** Prepares what n8n passes to a trigger when it activates it. */
 export async function prepareTrigger(
 	{
 		workflowId,
@@ -81,7 +81,7 @@ export async function prepareTrigger(
 	return { workflow, node: nodes[0]!, data };
 }
 
-/** A node that does not run here may be of any type. */
+/** Hides all types of nodes that do not run here, so that a workflow may have nodes of any type. */
 const withUnknown = (types: INodeTypes): INodeTypes => ({
 	...types,
 	getByNameAndVersion: (type, version) => {
@@ -90,7 +90,7 @@ const withUnknown = (types: INodeTypes): INodeTypes => ({
 	},
 });
 
-/** Activates a workflow, as n8n does when it is published; throws what n8n would show. */
+/** Activates a workflow, as n8n does when it is published. Throws the error that n8n would show. */
 export async function activateTrigger(
 	setting: TriggerWorkflow,
 	emit: Context[5],

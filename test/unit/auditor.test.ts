@@ -31,13 +31,13 @@ const eventItem = {
 const GOOD: Line[] = [
 	{ at: 0, what: 'published', trigger, process, settings },
 	{ at: 0, what: 'saved', trigger, text: '{}' },
-	{ at: 1000, what: 'begun', execution, process, plan },
+	{ at: 1000, what: 'launched', execution, process, plan },
 	{ at: 1000, what: 'attempt', attempt: 1, execution, texts: [text] },
 	{ at: 1000, what: 'request', n: 0, method: 'POST', path, text, ...by },
 	{ at: 1000, what: 'charge', n: 0, id, text },
 	{ at: 1000, what: 'announced', id },
 	{ at: 1000, what: 'answer', n: 0, status: 200 },
-	{ at: 9000, what: 'made', id, fileIds: [id] },
+	{ at: 9000, what: 'finished', id, fileIds: [id] },
 	{ at: 9000, what: 'message', id, percentage: 100, process },
 	{ at: 9000, what: 'request', n: 1, method: 'GET', path: `${path}/${id}`, ...by },
 	{ at: 9000, what: 'served', file: `${id}.wav` },
@@ -72,7 +72,7 @@ const DAMAGED: Record<string, Line[]> = {
 	'paidOnce: a second charge': add(again('request', 2, { n: 5 }), again('charge', 2, { n: 5 })),
 	'paidOnce: a second create call, without an answer': add(again('request', 2, { n: 5 })),
 	'paidOnce: a retry that pays again': add(
-		...[again('begun', 60, { execution: retry }), again('ended', 70, { execution: retry })],
+		...[again('launched', 60, { execution: retry }), again('ended', 70, { execution: retry })],
 		again('attempt', 60, { attempt: 2, execution: retry }),
 		...[again('request', 60, { n: 5, attempt: 2 }), again('charge', 60, { n: 5 })],
 	),
@@ -82,12 +82,12 @@ const DAMAGED: Record<string, Line[]> = {
 	"ownFile: another client's file, of the same words": [
 		...outputs({ fileIds: ['speech-1'], json: {} }),
 		again('charge', 2, { n: undefined, id: 'speech-1' }),
-		again('made', 8, { id: 'speech-1', fileIds: ['speech-1'] }),
+		again('finished', 8, { id: 'speech-1', fileIds: ['speech-1'] }),
 	],
 	'ownFile: a file twice': outputs({}, {}),
 	'ownFile: nothing given': outputs(),
 	'ownFile: an address without its file': outputs({ fileIds: [] }),
-	'ownFile: a file that nobody has made yet': change('made', { at: 9600 }),
+	'ownFile: a file that nobody has made yet': change('finished', { at: 9600 }),
 	'ownFile: an error, and on it goes': outputs({}, { json: { error: id } }),
 	'deliveredOrNamed: nothing given': outputs(),
 	'deliveredOrNamed: no subtitles': outputs({ fields: ['data'] }),
@@ -104,7 +104,7 @@ const DAMAGED: Record<string, Line[]> = {
 		{ at: 0, what: 'fault', kind: 'quota', ends: 5000 },
 		...change('ended', failing),
 		...[
-			again('begun', 60, { execution: retry }),
+			again('launched', 60, { execution: retry }),
 			again('ended', 70, { ...failing, execution: retry }),
 		],
 	],
@@ -118,7 +118,7 @@ const DAMAGED: Record<string, Line[]> = {
 	'atPace: two at once': [
 		...outputs({}, { text: 'Another.', fileIds: ['speech-1'] }),
 		...[again('request', 2, { n: 5 }), again('charge', 2, { n: 5, id: 'speech-1' })],
-		again('made', 9, { id: 'speech-1', fileIds: ['speech-1'] }),
+		again('finished', 9, { id: 'speech-1', fileIds: ['speech-1'] }),
 	],
 	'atPace: a create call long after the begin': change('attempt', { at: -5000 }),
 	'afterOutage: a create call after one without an answer': [
@@ -146,7 +146,7 @@ const DAMAGED: Record<string, Line[]> = {
 		...[{ ...GOOD.at(-2)!, at: 9100 }, again('published', 9.2)],
 	].sort((a, b) => a.at - b.at),
 	'eventsKept: an emission that starts nothing': lacking('started'),
-	'selfTrigger: what its sub-workflow has made': change('begun', {
+	'selfTrigger: what its sub-workflow has made': change('launched', {
 		plan: { ...plan, calledBy: trigger },
 	}),
 	'bounded: a timer': change('leftOpen', { timers: 1 }),

@@ -24,7 +24,7 @@ type Request = Lineage['requests'][number];
 function isShared({ method, at, process }: Request, trace: Trace): boolean {
 	const hasEnded = (execution: string) =>
 		trace.of('ended').some((line) => line.execution === execution && line.at < at);
-	const others = trace.of('begun').filter((line) => line.process === process && line.at <= at);
+	const others = trace.of('launched').filter((line) => line.process === process && line.at <= at);
 	return method === 'GET' && others.some((line) => !hasEnded(line.execution));
 }
 
@@ -41,11 +41,11 @@ function isOfTrigger({ at, process }: Request, id: string, trace: Trace): boolea
 
 /** 4. The node waits as long as it is told to and no longer. When it is stopped, it stops within a second. */
 function* inTime(
-	{ plan, begun, ended, requests, ...lineage }: Lineage,
+	{ plan, launched, ended, requests, ...lineage }: Lineage,
 	trace: Trace,
 ): Iterable<string> {
 	const { stopped, timeoutMs, jobs } = lineage;
-	for (const { execution, at: from, process } of begun) {
+	for (const { execution, at: from, process } of launched) {
 		const end = ended.find((line) => line.execution === execution)?.at ?? Infinity;
 		const stop = stopped?.execution === execution ? stopped.at : end;
 		const killed = trace.of('killed').find((line) => line.process === process && line.at >= from);
@@ -63,16 +63,19 @@ function* inTime(
 			16 * MINUTE,
 			takesImages(plan.operation) ? timeoutMs + 11 * MINUTE : 0,
 		);
-		const news = [...jobs.flatMap(({ made }) => made ?? []), ...trace.of('served')];
-		const last = Math.max(from, trace.faultsEndAt, ...news.map(({ at }) => (at < end ? at : 0)));
+		const progress = [...jobs.flatMap(({ finished }) => finished ?? []), ...trace.of('served')];
+		const last = Math.max(
+			from,
+			trace.faultsEndAt,
+			...progress.map(({ at }) => (at < end ? at : 0)),
+		);
 		const lateMs = end - last - maxQuietMs;
 		if (lateMs > 0 && !killed) yield `${execution} ends ${lateMs} ms late`;
 	}
 	for (const { id, at, request } of jobs) {
-		const own = requests.filter(({ attempt }) => attempt === request!.attempt);
-		const isRead = (line: (typeof own)[number]) =>
-			line.path.endsWith(`/${id}`) && !isOfTrigger(line, id, trace);
-		const last = own.findLast(isRead)?.at ?? 0;
+		const sameAttempt = requests.filter(({ attempt }) => attempt === request!.attempt);
+		const isRead = (line: Request) => line.path.endsWith(`/${id}`) && !isOfTrigger(line, id, trace);
+		const last = sameAttempt.findLast(isRead)?.at ?? 0;
 		if (last > at + timeoutMs + 10 * SECOND)
 			yield `${id} is read ${last - at} ms after its request`;
 	}
@@ -83,7 +86,8 @@ function* endsWell(
 	lineage: Lineage,
 	{ faults, isKilled, jobs, faultsEndAt }: Trace,
 ): Iterable<string> {
-	const { plan, begun, ended, stopped, name, maxCreateCalls, requests, paid, timeoutMs } = lineage;
+	const { plan, launched, ended, stopped, name, maxCreateCalls, requests, paid, timeoutMs } =
+		lineage;
 	const { operation, items, options, onError } = plan;
 	const last = ended.at(-1);
 	const maxPaid = Number(options.maxPaidPerExecution ?? Infinity);
@@ -91,43 +95,50 @@ function* endsWell(
 	if (faults.some(({ mode }) => mode === 'slow') && timeoutMs <= 5 * MINUTE) return;
 	const reasonOf = (end: typeof last) =>
 		errorOf(end) ?? (end.status === 'success' ? undefined : end.status);
-	const own = jobs.filter(({ request, text }) =>
+	const ownJobs = jobs.filter(({ request, text }) =>
 		request ? requests.includes(request) : operation === 'speech:wait' && items.includes(text),
 	);
 	// After a lost stream, a result is recognized by its prompt, unless another job has the same prompt. With images, it
 	// never is.
 	const hasImages = takesImages(operation);
 	const hasOwnPrompt = ({ prompt }: (typeof jobs)[number]) =>
-		!hasImages && jobs.every((one) => one.prompt !== prompt || own.includes(one));
+		!hasImages && jobs.every((one) => one.prompt !== prompt || ownJobs.includes(one));
 	if (faults.every(isSurvivable)) {
-		const isInTime = own.every(({ at, made }) => made && made.at < at + timeoutMs - 20 * SECOND);
-		const isRecognizable = own.every((job) => job.isAnnounced || hasOwnPrompt(job));
+		const isInTime = ownJobs.every(
+			({ at, finished }) => finished && finished.at < at + timeoutMs - 20 * SECOND,
+		);
+		const isRecognizable = ownJobs.every((job) => job.isAnnounced || hasOwnPrompt(job));
 		const mustSurvive = timeoutMs >= 15 * MINUTE && isRecognizable;
 		const error = reasonOf(ended[0]!);
 		if (error && (faults.length > 0 ? mustSurvive : isInTime)) yield `${name} fails: ${error}`;
-		const made = Math.max(lineage.at, faultsEndAt, ...own.map((job) => job.made?.at ?? 0));
+		const finishedAt = Math.max(
+			lineage.at,
+			faultsEndAt,
+			...ownJobs.map((job) => job.finished?.at ?? 0),
+		);
 		// After a rate limit without Retry-After, reads may be five seconds apart.
 		const readMs = Math.max(75, 15 + 5 * items.length) * SECOND;
 		// The default of Idle Timeout is five minutes, and comments count as silence.
 		const isSilent = hasImages || faults.some(({ kind }) => kind === 'heartbeats');
 		// A file whose refusal was not announced is searched for ten minutes more.
 		const searchMs = faults.some(({ kind }) => kind === 'partial') ? 10 * MINUTE : 0;
-		const lateMs = last.at - made - searchMs - (isSilent ? 6 * MINUTE : readMs);
+		const lateMs = last.at - finishedAt - searchMs - (isSilent ? 6 * MINUTE : readMs);
 		if (!error && ended.length === 1 && lateMs > 0) yield `${name} ends ${lateMs} ms late`;
 	}
-	const begin = begun.at(-1)!.at;
+	const lastLaunchAt = launched.at(-1)!.at;
 	// A failure may be about one of several files, or about a job with the same prompt, so the node searches for ten minutes.
 	const searchMs = plan.fileCount > 1 ? 10 * MINUTE : 0;
 	const isSettled = paid.every(({ n }) => {
-		const job = own.find((one) => one.n === n);
+		const job = ownJobs.find((one) => one.n === n);
 		if (!job?.isAnnounced) return false;
-		const { made, failureAnnounced } = job;
+		const { finished, failureAnnounced } = job;
 		const isFailureClear = plan.fileCount === 1 || hasOwnPrompt(job);
-		const hasFailed = failureAnnounced && isFailureClear && failureAnnounced.at + searchMs < begin;
-		return (made && made.at < begin) || hasFailed;
+		const hasFailed =
+			failureAnnounced && isFailureClear && failureAnnounced.at + searchMs < lastLaunchAt;
+		return (finished && finished.at < lastLaunchAt) || hasFailed;
 	});
 	if (last.status === 'success' || onError !== 'stopWorkflow' || !isSettled) return;
-	if (count(own, ({ isFailed }) => isFailed) < 2)
+	if (count(ownJobs, ({ isFailed }) => isFailed) < 2)
 		yield `${name} never ends well: ${reasonOf(last)}`;
 }
 
@@ -152,21 +163,21 @@ function* readAtOnce(
 	const completions = trace
 		.of('message')
 		.filter(({ percentage, at }) => percentage === 100 && at < end);
-	for (const { at: begun, id, request, made, isAnnounced } of trace.isKilled ? [] : jobs) {
+	for (const { at: chargedAt, id, request, finished, isAnnounced } of trace.isKilled ? [] : jobs) {
 		// A replica that lags behind does not know the task for the first seconds.
-		if (!made || !isAnnounced || made.at < begun + 6 * SECOND) continue;
+		if (!finished || !isAnnounced || finished.at < chargedAt + 6 * SECOND) continue;
 		const message = completions.find((line) => {
-			return line.id === id && line.process === request!.process && line.at >= made.at;
+			return line.id === id && line.process === request!.process && line.at >= finished.at;
 		});
 		// The Timeout of an item may begin before its request is sent.
-		const begin = attempts.find(({ attempt }) => attempt === request!.attempt)!.at;
-		if (!message || message.at + SECOND >= begin + timeoutMs) continue;
-		if (isSlowed(trace, made.at, message.at + 1500)) continue;
+		const attemptAt = attempts.find(({ attempt }) => attempt === request!.attempt)!.at;
+		if (!message || message.at + SECOND >= attemptAt + timeoutMs) continue;
+		if (isSlowed(trace, finished.at, message.at + 1500)) continue;
 		// A read that was on its way when the task was completed counts, too, and so does a read by a trigger of the process,
 		// because reads are shared.
 		const isRead = trace.requests.some(({ path, at, process }) => {
 			const isOfProcess = process === message.process && path.endsWith(`/${id}`);
-			return isOfProcess && at > made.at - 50 && at <= message.at + 1500;
+			return isOfProcess && at > finished.at - 50 && at <= message.at + 1500;
 		});
 		if (!isRead) yield `${id} is not read when it is said to be ready`;
 	}
@@ -181,25 +192,25 @@ function* atPace(
 	const used = new Set(ended.flatMap(({ outputs }) => outputs.flatMap(({ fileIds }) => fileIds)));
 	if (attempts.length !== 1) return;
 	// A job whose file is output was in flight until the file was ready.
-	const delivered = jobs.filter(({ made }) => used.has(made?.fileIds[0] ?? ''));
+	const delivered = jobs.filter(({ finished }) => used.has(finished?.fileIds[0] ?? ''));
 	for (const { at, id } of delivered) {
-		const inFlight = count(delivered, (job) => job.at <= at && job.made!.at > at);
+		const inFlight = count(delivered, (job) => job.at <= at && job.finished!.at > at);
 		if (inFlight > concurrency) yield `${inFlight} at once with ${id}`;
 	}
 	if (stopped || trace.isKilled || jobs.length === 0 || ended.length === 0) return;
 	const [from, sentAt] = [attempts[0]!.at, jobs.map(({ at }) => at)];
-	const soon = from + 2 * SECOND;
-	if (Math.min(...sentAt) > soon && !isSlowed(trace, from, soon)) yield 'it begins late';
+	const dueAt = from + 2 * SECOND;
+	if (Math.min(...sentAt) > dueAt && !isSlowed(trace, from, dueAt)) yield 'it begins late';
 	const isCalm = trace.faults.every(({ at }) => at > ended[0]!.at);
 	// All runs of a process share 16 slots until calls have proved healthy.
 	if (!isCalm || concurrency < jobs.length || trace.jobs.length > 16) return;
-	if (Math.max(...sentAt) > soon) yield 'it goes on late';
-	const lateMs = ended[0]!.at - Math.max(...jobs.map((job) => job.made?.at ?? Infinity));
+	if (Math.max(...sentAt) > dueAt) yield 'it goes on late';
+	const lateMs = ended[0]!.at - Math.max(...jobs.map((job) => job.finished?.at ?? Infinity));
 	// After five minutes of silence, the node reads the history every ten seconds.
-	const isSilent = jobs.some((job) => job.made!.at - job.at > 5 * MINUTE);
+	const isSilent = jobs.some((job) => job.finished!.at - job.at > 5 * MINUTE);
 	// In the last two seconds of the Timeout, the node reads the history instead of the stream.
 	const finalReadAt = from + (Number(plan.options.timeout ?? Infinity) - 2) * SECOND;
-	const isFinalRead = jobs.some((job) => job.made!.at > finalReadAt);
+	const isFinalRead = jobs.some((job) => job.finished!.at > finalReadAt);
 	if (lateMs > (isSilent ? 11 : isFinalRead ? 2 : 1) * SECOND)
 		yield `it ends ${lateMs} ms after its last result`;
 }
@@ -207,12 +218,13 @@ function* atPace(
 /** 5b. After a create call without a clear answer, a process sends none until another request has succeeded. */
 function* afterOutage({ requests }: Trace): Iterable<string> {
 	for (const { n, at, process, method } of requests) {
-		const own = requests.filter((one) => one.process === process && one.answeredAt <= at);
-		const lost = own.findLast(
+		const earlier = requests.filter((one) => one.process === process && one.answeredAt <= at);
+		const lastUnclear = earlier.findLast(
 			({ isIndeterminate, answeredAt }) => isIndeterminate && answeredAt < at,
 		);
-		if (method !== 'POST' || !lost) continue;
-		if (!own.some(({ status, answeredAt }) => status === 200 && answeredAt >= lost.answeredAt))
+		if (method !== 'POST' || !lastUnclear) continue;
+		const since = lastUnclear.answeredAt;
+		if (!earlier.some(({ status, answeredAt }) => status === 200 && answeredAt >= since))
 			yield `create call ${n} goes out after one without an answer`;
 	}
 }

@@ -150,7 +150,7 @@ export function* selfTrigger(trigger: TriggerTrace, trace: Trace): Iterable<stri
 /** Returns the job that an event is about. */
 const jobOf = ({ json }: OutputItem, { jobs }: Trace) => {
 	const [id] = idsIn(String(json.task_id ?? json.file_url ?? json.id));
-	return jobs.find((job) => job.id === id || job.made?.fileIds.includes(id!));
+	return jobs.find((job) => job.id === id || job.finished?.fileIds.includes(id!));
 };
 
 /** True if a sub-workflow of this trigger has created the job. */
@@ -161,4 +161,4 @@ const isOwnJob = (trigger: string, id: string, trace: Trace) => {
 
 /** True for an execution of a sub-workflow of this trigger. */
 const isCalledBy = (trigger: string, execution: string | undefined, { of }: Trace) =>
-	of('begun').some((line) => line.execution === execution && line.plan.calledBy === trigger);
+	of('launched').some((line) => line.execution === execution && line.plan.calledBy === trigger);

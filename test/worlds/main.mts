@@ -29,7 +29,7 @@ const { values } = parseArgs({
 const leftOut = values.without?.split(',').map(Number) ?? [];
 
 /** What killed processes have lost (see `lostBy`), and how often. */
-const lost: Record<string, number> = {};
+const losses: Record<string, number> = {};
 let violations = 0;
 let played = 0;
 const end = process.uptime() + Number(values.within ?? Infinity);
@@ -51,7 +51,7 @@ async function judge(seed: number, kill?: number): Promise<number> {
 	played++;
 	const { lines, effects } = await play({ ...without(worldOf(seed), leftOut), kill });
 	const wrong = audit({ lines });
-	for (const name of lostBy(lines)) lost[name] = (lost[name] ?? 0) + 1;
+	for (const name of lostBy(lines)) losses[name] = (losses[name] ?? 0) + 1;
 	const all = lines.map((line) => JSON.stringify(line)).join('\n');
 	if (values.trace) console.log(all);
 	if (values.verbose) console.log(`seed ${seed}: ${hash('sha256', all).slice(0, 16)}`);
@@ -84,7 +84,7 @@ if (process.argv.length > 2) {
 	await playAll(from(1, DEFAULT_COUNT), false);
 	await playAll(from(1, DEFAULT_KILLED_COUNT), true);
 }
-for (const [name, times] of Object.entries(lost)) console.log(`lost ${times} times: ${name}`);
+for (const [name, times] of Object.entries(losses)) console.log(`lost ${times} times: ${name}`);
 console.log(`worlds: ${played} played, ${violations} violations`);
 removeEngineFolder();
 process.exitCode = violations > 0 ? 1 : 0;

@@ -39,17 +39,17 @@ export function startProcess(name: string): N8n {
 		const texts = this.getInputData().map(({ json }) => String(json.text));
 		const attempt = recordedLines.filter(({ what }) => what === 'attempt').length + 1;
 		record({ what: 'attempt', attempt, execution: String(this.getWorkflow().name), texts });
-		return await runAs({ process: own, attempt }, () => execute.call(this))!;
+		return await runAs({ process, attempt }, () => execute.call(this))!;
 	};
 	const nodes = { mediaGeneration: action, mediaGenerationTrigger: new MediaGenerationTrigger!() };
 	const loader: Loader = {
 		packageName: 'n8n-nodes-media-generation',
 		known: { nodes: {}, credentials: {} },
-		getNode: (wanted) => ({ type: nodes[wanted as keyof typeof nodes] }),
+		getNode: (type) => ({ type: nodes[type as keyof typeof nodes] }),
 		getCredential: () => ({ type: credential }),
 	};
-	const own = { name, isDead: false, loader };
-	return own;
+	const process = { name, isDead: false, loader };
+	return process;
 }
 
 /** The id of the sub-workflow. */
@@ -67,10 +67,10 @@ export const runningExecutions = new Set<Running>();
 export async function execute(service: Service, running: Running): Promise<IRun> {
 	const { plan, name: execution, process, retryOf } = running;
 	const { operation, items, options, onError, tries, stopAfter, calledBy, fileCount } = plan;
-	const own = { execution, process: process.name };
+	const ids = { execution, process: process.name };
 	const recordedPlan = { operation, items, options, onError, tries, calledBy, fileCount };
-	record({ what: 'begun', ...own, plan: recordedPlan });
-	const onMessage = (text: string) => record({ what: 'shown', ...own, text });
+	record({ what: 'launched', ...ids, plan: recordedPlan });
+	const onMessage = (text: string) => record({ what: 'shown', ...ids, text });
 	const input = items.map((text): INodeExecutionData => {
 		const json = { text, id: operation === 'speech:wait' ? service.taskIdOf(text) : '' };
 		return takesImages(operation) ? withImage(json) : { json };
@@ -121,8 +121,8 @@ export function outputOf({ json, binary = {} }: INodeExecutionData, text = ''): 
 function workflowOf(plan: Partial<Execution>, name: string): WorkflowFile {
 	const { operation = '', options, onError, tries = 1, rounds = 1, fileCount, items = [] } = plan;
 	const { prompt = '={{ $json.text }}' } = plan;
-	const own = { taskId: '={{ $json.id }}', voice: 'v1', options };
-	const parameters = parametersFor(operation, prompt, own);
+	const inputs = { taskId: '={{ $json.id }}', voice: 'v1', options };
+	const parameters = parametersFor(operation, prompt, inputs);
 	const retry = { retryOnFail: tries > 1, maxTries: tries, waitBetweenTries: 1000 };
 	const action = node({ ...parameters, numberOfVideos: fileCount }, { onError, ...retry });
 	const id = plan.calledBy ? CALLED : name.split(' ').slice(0, 2).join(' ');

@@ -10,16 +10,16 @@ const isAscending = (numbers: number[]) =>
 
 /** 1. There is at most one paid request per item and attempt; a retry collects what was paid for. */
 export function* paidOnce({ plan, attempts, paid }: Lineage, { jobs }: Trace): Iterable<string> {
-	for (const [text, own] of Map.groupBy(paid, (one) => one.text!)) {
+	for (const [text, sameText] of Map.groupBy(paid, (one) => one.text!)) {
 		const countIn = (items: string[]) => count(items, (item) => item.includes(text));
 		for (const { attempt, texts } of attempts)
-			if (count(own, (one) => one.attempt === attempt) > countIn(texts))
+			if (count(sameText, (one) => one.attempt === attempt) > countIn(texts))
 				yield `more than one paid request for "${text}" in attempt ${attempt}`;
 		const failed = count(jobs, (job) => job.text === text && !!job.failureAnnounced);
 		// If the call of one of two equal rows was never accepted, that row may get the files of the other, which is then
 		// requested again.
 		const areEqual = countIn(plan.items) > 1;
-		const counted = count(own, (one) => !areEqual || !one.isIndeterminate);
+		const counted = count(sameText, (one) => !areEqual || !one.isIndeterminate);
 		if (counted > countIn(plan.items) + failed) yield `"${text}" is paid for again`;
 	}
 	const maxPaid = Number(plan.options.maxPaidPerExecution ?? 0) || Infinity;
@@ -28,13 +28,15 @@ export function* paidOnce({ plan, attempts, paid }: Lineage, { jobs }: Trace): I
 
 /** 2. Each item gets its own files, in the order of the items and their parts. */
 export function* ownFile(
-	{ plan, ended, requests, jobs: own }: Lineage,
+	{ plan, ended, requests, jobs: ownJobs }: Lineage,
 	{ jobs }: Trace,
 ): Iterable<string> {
 	const { items, onError, operation } = plan;
 	for (const { outputs, status, at } of ended) {
 		const textOf = (fileId: string) =>
-			jobs.find(({ made }) => made && made.at <= at && made.fileIds.includes(fileId))?.text ?? '?';
+			jobs.find(
+				({ finished }) => finished && finished.at <= at && finished.fileIds.includes(fileId),
+			)?.text ?? '?';
 		const used = outputs.flatMap(({ fileIds }) => fileIds);
 		yield* moreThan(1, used, (fileId) => fileId);
 		for (const text of status === 'success' ? items : [])
@@ -51,12 +53,17 @@ export function* ownFile(
 			// A file of another client with the same text may come out only if the item's own result was lost for good.
 			const isOfOtherClient =
 				operation !== 'speech:wait' &&
-				fileIds.some((fileId) => !own.some(({ made }) => made?.fileIds.includes(fileId)));
-			const isOwnUnused = own.some((job) => {
+				fileIds.some(
+					(fileId) => !ownJobs.some(({ finished }) => finished?.fileIds.includes(fileId)),
+				);
+			const isOwnUnused = ownJobs.some((job) => {
 				// Without an announced id, the file of an equal request of another process cannot be told apart.
 				const isRecognizable = takesImages(operation) || job.isAnnounced;
 				return (
-					job.text === text && job.made && isRecognizable && !used.includes(job.made.fileIds[0]!)
+					job.text === text &&
+					job.finished &&
+					isRecognizable &&
+					!used.includes(job.finished.fileIds[0]!)
 				);
 			});
 			const isLost = requests.some((sent) => sent.isIndeterminate && sent.text === text);
@@ -82,12 +89,12 @@ export function* deliveredOrNamed(lineage: Lineage, { of }: Trace): Iterable<str
 	);
 	const texts = JSON.stringify([...shown, ...ended]);
 	const isNamed = (id: string) => new RegExp(`${id}(?![-\\d])`).test(texts);
-	for (const { id, text, request, made, isAnnounced, failureAnnounced } of lineage.jobs) {
+	for (const { id, text, request, finished, isAnnounced, failureAnnounced } of lineage.jobs) {
 		// A killed process could name nothing.
 		if (!ended.some(({ execution }) => execution === request!.execution)) continue;
 		// A job with several files that are not ready yet is named by the ids of its files.
-		if (!made && isNamed(`${id}-1`)) continue;
-		const missing = made?.fileIds.filter((fileId) => !delivered.has(fileId)) ?? [id];
+		if (!finished && isNamed(`${id}-1`)) continue;
+		const missing = finished?.fileIds.filter((fileId) => !delivered.has(fileId)) ?? [id];
 		// If the item of the job has failed, its own error has to hint at the charge.
 		const errors = outputs.filter((one) => one.json.error && one.text.includes(text));
 		const hints = errors.length > 0 && !isShortened ? JSON.stringify(errors) : texts;

@@ -40,13 +40,13 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		runAs(undefined, () => clock.after(5 * SECOND, () => startAgain(index)));
 	};
 	const triggers = world.triggers.map((plan) =>
-		playTrigger(service, processOf, { kill, begin }, plan),
+		playTrigger(service, processOf, { kill, launch }, plan),
 	);
 
 	/** Begins an execution, or a retry of it. If its process is dead, waits until that is started again. */
-	async function begin(plan: Execution, name: string, retryOf?: IRun): Promise<void> {
+	async function launch(plan: Execution, name: string, retryOf?: IRun): Promise<void> {
 		const process = processOf(plan.process);
-		if (process.isDead) return void clock.after(6 * SECOND, () => void begin(plan, name, retryOf));
+		if (process.isDead) return void clock.after(6 * SECOND, () => void launch(plan, name, retryOf));
 		const running = { plan, name, process, retryOf };
 		runningExecutions.add(running);
 		const run = await execute(service, running);
@@ -67,7 +67,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		for (const running of runningExecutions) {
 			if (!running.process.isDead) continue;
 			runningExecutions.delete(running);
-			void begin(running.plan, `${running.name} after a crash`);
+			void launch(running.plan, `${running.name} after a crash`);
 		}
 		for (const trigger of index === 0 ? triggers : []) trigger.onN8nStart();
 	}
@@ -78,7 +78,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 		if (!process?.isDead) record({ what: 'shown', process: process?.name ?? '', text: line });
 	};
 	Object.assign(logger, { debug() {}, info: log, warn: log, error: log, scoped: () => logger });
-	for (const plan of world.executions) clock.after(plan.at, () => void begin(plan, plan.name));
+	for (const plan of world.executions) clock.after(plan.at, () => void launch(plan, plan.name));
 	for (const { at, kind, text, ...order } of world.others)
 		clock.after(at, () => service.startJob(kind, text, order));
 	for (const at of world.restarts) clock.after(at, () => void restart());
@@ -86,7 +86,7 @@ export async function play(world: World): Promise<{ lines: Line[]; effects: numb
 	await clock.pass(70 * MINUTE);
 	for (let retries = 0; retries <= 3; retries++) {
 		for (const { plan, name, retryOf } of failed.splice(0))
-			void begin({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
+			void launch({ ...plan, process: retries % 2 }, `${name} again`, retryOf);
 		// An attempt waits an hour at most, and there may be several.
 		await clock.pass(480 * MINUTE, () => runningExecutions.size === 0);
 	}

@@ -40,9 +40,9 @@ export function serviceOf({ seed, ...world }: World) {
 	const recordFault = ({ kind, mode }: Fault, ends: number) =>
 		record({ what: 'fault', kind, mode, ends });
 	/** Returns the fault of a kind that is active now. Records one that hits only this create call. */
-	function faultOf(wanted: Fault['kind'], call?: number): Fault | undefined {
+	function faultOf(faultKind: Fault['kind'], call?: number): Fault | undefined {
 		const fault = faults.find(({ kind, at, forMs, create = call }) => {
-			return kind === wanted && clock.now >= at && clock.now < at + forMs && create === call;
+			return kind === faultKind && clock.now >= at && clock.now < at + forMs && create === call;
 		});
 		if (fault?.create !== undefined) recordFault(fault, clock.now);
 		return fault;
@@ -100,9 +100,9 @@ export function serviceOf({ seed, ...world }: World) {
 	}
 
 	/** Some deployments repeat the token in error bodies. */
-	function refusal({ authorization }: Exchange, status: number, why: string): Answer {
+	function refusal({ authorization }: Exchange, status: number, reason: string): Answer {
 		const echo = randomFor('echo') < 0.3 ? ` (${authorization})` : '';
-		return { status, body: { error: why + echo } };
+		return { status, body: { error: reason + echo } };
 	}
 
 	function create(exchange: Exchange, kind: MediaKind): Answer | undefined {
@@ -167,7 +167,9 @@ export function serviceOf({ seed, ...world }: World) {
 		if (refusedId) clock.after(0.5 * ms, () => writeEvent(job, 'error', error));
 		clock.after(failure ? (order.failsEarly ? 0.15 : 0.8) * ms : ms, () => {
 			Object.assign(job, { endedAt: clock.now, status: failure ? 'failed' : 'completed' });
-			record(failure ? { what: 'failed', id, isAnnounced: false } : { what: 'made', id, fileIds });
+			record(
+				failure ? { what: 'failed', id, isAnnounced: false } : { what: 'finished', id, fileIds },
+			);
 			if (!failure) sendProgress(job, 100);
 			for (const onEnd of endListeners) onEnd();
 			const items = itemsOf({ ...job, fileIds }, validMs()) as never;

@@ -33,8 +33,8 @@ interface Facts {
 	charge: { n?: number; id: string; text: string; prompt?: string };
 	/** The client of a job was told the job's id or its files. */
 	announced: { id: string };
-	/** The files of a job are ready. */
-	made: { id: string; fileIds: string[] };
+	/** A job has succeeded: its files are ready. */
+	finished: { id: string; fileIds: string[] };
 	/** A job has failed. It is recorded again, with `isAnnounced`, each time that its client is told so. */
 	failed: { id: string; isAnnounced: boolean };
 	/** A file was downloaded as a whole. */
@@ -43,8 +43,8 @@ interface Facts {
 	message: { id: string; percentage: number; process: string };
 	/** A fault has begun. It lasts until `ends`. */
 	fault: { kind: string; mode?: string | number; ends: number };
-	/** An execution has begun, or one of its nodes has: `attempt` numbers the runs of the action node. */
-	begun: { execution: string; process: string; plan: Plan };
+	/** An execution has begun. `attempt`: its action node has begun to run. The number counts these runs. */
+	launched: { execution: string; process: string; plan: Plan };
 	attempt: { attempt: number; execution: string; texts: string[] };
 	ended: { execution: string; status: string; outputs: OutputItem[]; error?: string };
 	/** A text was shown to the user, or logged if it has no execution. */
@@ -98,7 +98,7 @@ const firstAttemptOf = (execution: string) => execution.replace(/( again)+$/, ''
 export function traceOf(lines: Line[]) {
 	const of = <What extends Line['what']>(what: What) =>
 		lines.filter((line): line is Of<What> & Line => line.what === what);
-	const [made, failed, killed] = [of('made'), of('failed'), of('killed')];
+	const [finished, failed, killed] = [of('finished'), of('failed'), of('killed')];
 	const answers = new Map(of('answer').map((line) => [line.n, line]));
 	const executions = new Map(of('attempt').map((line) => [line.attempt, line.execution]));
 	const charged = new Set(of('charge').map(({ n }) => n));
@@ -116,22 +116,22 @@ export function traceOf(lines: Line[]) {
 		const isOwn = (line: { id: string }) => line.id === id;
 		const by = requests.find((line) => line.n === n) ?? requests.find((line) => line.text === text);
 		const failureAnnounced = failed.find((line) => isOwn(line) && line.isAnnounced);
-		const ends = { made: made.find(isOwn), isFailed: failed.some(isOwn), failureAnnounced };
+		const ends = { finished: finished.find(isOwn), isFailed: failed.some(isOwn), failureAnnounced };
 		const isAnnounced = of('announced').some(isOwn);
 		return { ...charge, ...ends, request: n === undefined ? n : by, isAnnounced };
 	});
-	const begins = Map.groupBy(of('begun'), (line) => firstAttemptOf(line.execution));
-	const lineages = [...begins].map(([name, begun]) => {
+	const launches = Map.groupBy(of('launched'), (line) => firstAttemptOf(line.execution));
+	const lineages = [...launches].map(([name, launched]) => {
 		const isOwn = ({ execution }: { execution: string }) => firstAttemptOf(execution) === name;
-		const { plan, at, process } = begun[0]!;
+		const { plan, at, process } = launched[0]!;
 		const { operation, items, options } = plan;
-		const own = jobs.filter(({ request }) => request && isOwn(request));
+		const ownJobs = jobs.filter(({ request }) => request && isOwn(request));
 		const sent = requests.filter(isOwn);
 		return {
-			...{ name, begun, plan, at, process, requests: sent, jobs: own },
+			...{ name, launched, plan, at, process, requests: sent, jobs: ownJobs },
 			/** The create calls that were charged, or may have been for all that the node knows. */
 			paid: [
-				...own.map(({ request }) => request!),
+				...ownJobs.map(({ request }) => request!),
 				...sent.filter(({ isIndeterminate }) => isIndeterminate),
 			],
 			...{ attempts: of('attempt').filter(isOwn), ended: of('ended').filter(isOwn) },
@@ -144,7 +144,7 @@ export function traceOf(lines: Line[]) {
 	});
 	/** Each event that a trigger may report, and when it happened. */
 	const events = [
-		...made.flatMap(({ at, id, fileIds }) => {
+		...finished.flatMap(({ at, id, fileIds }) => {
 			const kind = id.startsWith('speech') ? 'completed' : 'generated';
 			return fileIds.map((fileId) => ({ at, id, event: `${kind} ${fileId}` }));
 		}),
@@ -188,8 +188,10 @@ export function traceOf(lines: Line[]) {
 		...{ lines, of, requests, jobs, events, faults: of('fault'), isKilled: killed.length > 0 },
 		triggers,
 		// A killed process cannot be asked about the executions that it has begun.
-		lineages: lineages.filter(({ ended, at: begun, process: own }) => {
-			return ended.length > 0 || !killed.some(({ at, process }) => at >= begun && process === own);
+		lineages: lineages.filter(({ ended, at: launchedAt, process: first }) => {
+			return (
+				ended.length > 0 || !killed.some(({ at, process }) => at >= launchedAt && process === first)
+			);
 		}),
 		/** When the last of the faults that end has ended. */
 		faultsEndAt: Math.max(0, ...of('fault').map(({ ends }) => (ends < MAX_FAULT_MS ? ends : 0))),
@@ -206,13 +208,15 @@ export function* lostBy(lines: Line[]): Iterable<string> {
 	for (const { at, process } of of('killed')) {
 		const outputs = JSON.stringify([of('ended'), of('started')]);
 		const texts = JSON.stringify(of('shown')) + outputs;
-		const own = jobs.filter((job) => job.request?.process === process && job.at <= at);
+		const itsJobs = jobs.filter((job) => job.request?.process === process && job.at <= at);
 		const laterTexts = requests.flatMap((line) => (line.at > at && line.text) || []);
-		if (own.some(({ text }) => laterTexts.includes(text))) yield 'what the node remembers';
-		if (own.some(({ id }) => !texts.includes(id))) yield 'the ID of what was charged';
+		if (itsJobs.some(({ text }) => laterTexts.includes(text))) yield 'what the node remembers';
+		if (itsJobs.some(({ id }) => !texts.includes(id))) yield 'the ID of what was charged';
 		const knownIds = of('message').flatMap((line) => (line.at <= at ? line.id : []));
-		const isMissed = of('made').some(({ id, at: madeAt }) => {
-			return knownIds.includes(id) && madeAt > at - 1000 && !outputs.includes(`"task_id":"${id}"`);
+		const isMissed = of('finished').some(({ id, at: finishedAt }) => {
+			return (
+				knownIds.includes(id) && finishedAt > at - 1000 && !outputs.includes(`"task_id":"${id}"`)
+			);
 		});
 		const isSelected = of('published').some(({ settings }) =>
 			settings.events.includes('completed'),

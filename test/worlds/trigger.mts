@@ -22,13 +22,13 @@ type Refusal = Error & { description?: string };
 type Activation = { close?(): Promise<unknown> };
 
 /** What a trigger needs of the world: to kill a process, and to run an execution to its end. */
-type Acts = { kill(process: N8n): void; begin(plan: Execution, name: string): Promise<void> };
+type Acts = { kill(process: N8n): void; launch(plan: Execution, name: string): Promise<void> };
 
 /** Schedules all that happens to a workflow with a trigger. It runs in the process that `processOf` returns. */
 export function playTrigger(
 	service: Service,
 	processOf: () => N8n,
-	{ kill, begin }: Acts,
+	{ kill, launch }: Acts,
 	plan: Trigger,
 ) {
 	const { name: trigger, events, download, tasks, lacksDedupKeys } = plan;
@@ -126,7 +126,7 @@ export function playTrigger(
 		if (!subWorkflow || calls >= MAX_CALLS) return await n8nWorkflow.sleep(SECOND);
 		const name = `call ${calls++}`;
 		const items = subWorkflow.items.map((text) => `${name}: ${text}`);
-		await begin({ ...subWorkflow, items }, name);
+		await launch({ ...subWorkflow, items }, name);
 	}
 
 	const isN8nDown = () =>

@@ -46,11 +46,11 @@ export type Trigger = ReturnType<typeof triggerOf>;
  */
 export function without(world: World, dropped: readonly number[]): World & { size: number } {
 	let size = 0;
-	const kept = <T,>(all: readonly T[]) => all.filter(() => !dropped.includes(size++));
-	const all = kept(world.executions);
-	const [triggers, others, faults] = [kept(world.triggers), kept(world.others), kept(world.faults)];
-	const restarts = kept(world.restarts);
-	const withKeptItems = all.map((one) => ({ ...one, items: kept(one.items) }));
+	const keep = <T,>(all: readonly T[]) => all.filter(() => !dropped.includes(size++));
+	const all = keep(world.executions);
+	const [triggers, others, faults] = [keep(world.triggers), keep(world.others), keep(world.faults)];
+	const restarts = keep(world.restarts);
+	const withKeptItems = all.map((one) => ({ ...one, items: keep(one.items) }));
 	const executions = withKeptItems.filter(({ items }) => items.length > 0);
 	return { ...world, executions, triggers, others, restarts, faults, size };
 }
@@ -73,7 +73,7 @@ export function worldOf(seed: number) {
 	// Another process runs the same execution.
 	const twin = chance(0.15) && executions[0];
 	if (twin) executions.push({ ...twin, ...twinOf(twin, executions.length) });
-	const own = executions.find(({ operation }) => operation !== COLLECT);
+	const paidExecution = executions.find(({ operation }) => operation !== COLLECT);
 	const hasTrigger = executions.length === 0 || chance(0.4);
 	const hasSeveral = executions.some(({ fileCount }) => fileCount > 1);
 	const partial = hasSeveral && chance(0.5) ? [{ ...PARTIAL, mode: pick('id', 'all') }] : [];
@@ -86,8 +86,8 @@ export function worldOf(seed: number) {
 			at: whole(0, 15 * MINUTE),
 			kind: pick('speech', 'speech', 'video'),
 			failure: chance(0.2) ? 'It failed' : undefined,
-			text: pick(`Other text ${index}.`, own?.items[0] ?? 'Another.'),
-			prompt: own?.prompt,
+			text: pick(`Other text ${index}.`, paidExecution?.items[0] ?? 'Another.'),
+			prompt: paidExecution?.prompt,
 		})),
 		/** When the first process is restarted in an orderly way, in ms. */
 		restarts: hasTrigger && chance(0.2) ? [whole(1, 20) * MINUTE] : [],
@@ -195,14 +195,14 @@ function subWorkflowOf(): Execution {
 	const { options, ...plan } = executionOf(9, pick(SPEAK, VIDEO, VIDEO, IMAGE));
 	const more = { ...options, ...(chance(0.3) && { timeout: 60 }) };
 	const stopAfter = chance(0.2) ? whole(1, 100 * SECOND) : undefined;
-	const own = {
+	const changes = {
 		items: plan.items.slice(0, 2),
 		rounds: 1,
 		at: 0,
 		process: 0,
 		calledBy: 'trigger 0',
 	};
-	return { ...plan, ...own, options: more, stopAfter };
+	return { ...plan, ...changes, options: more, stopAfter };
 }
 
 function faultOf(): Fault {
