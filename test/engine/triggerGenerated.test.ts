@@ -156,6 +156,23 @@ it('what came while n8n was away is told after a restart, though nothing was tol
 	expect(idsOf(after)).toEqual([`generated ${id}`]);
 });
 
+it('of two workflows after a restart, the second misses nothing that moves to page 2 while they read', async () => {
+	const before = await follow();
+	await before.close();
+	await pass(5);
+	const added = Array.from({ length: 150 }, () => `generated ${add().id}`);
+	const parameters = { events: ['generated'], download: false };
+	const restart = async () => await activate({ parameters, staticData: before.saved() });
+	// The first reads page 2 two seconds later. By then, its page 1 is too old to be shared with the second.
+	onHistory({ delayMs: 2000 }, { path: /page=1&/, times: 1 });
+	void restart();
+	await pass(3);
+	added.push(`generated ${add().id}`);
+	await pass(1);
+	const [second] = await Promise.all([restart(), pass(30)]);
+	expect(idsOf(second)).toEqual(added);
+});
+
 it('what came while the history could not be read is told afterwards, and the log names each time once', async () => {
 	const trigger = await follow();
 	const added: string[] = [];
