@@ -26,12 +26,11 @@ import {
 	type ServiceContext,
 } from '../http/request';
 import {
-	throttleOf,
 	type AdmittedCall,
 	type CallKind,
 	type Outcome,
 	type RunningTask,
-	type Throttle,
+	Throttle,
 } from '../pace/throttle';
 import { readSuccessRecord } from '../parsing/responses';
 import { parseJson } from '../parsing/values';
@@ -155,7 +154,7 @@ export class RetryingClient {
 		readonly context: ServiceContext,
 		readonly credential: Credential,
 	) {
-		this.throttle = throttleOf(credential);
+		this.throttle = accountOf(credential).get(Throttle);
 		this.coalescedReads = accountOf(credential).get(CoalescedReads);
 	}
 

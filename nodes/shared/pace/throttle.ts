@@ -1,4 +1,3 @@
-import { accountOf } from '../account';
 import { abortReason, monotonicNow, sleep } from '../async/deadline';
 import { Queue } from '../async/queue';
 import type { MemoryNeed } from '../async/memoryBudget';
@@ -243,7 +242,3 @@ export class Throttle {
 		}
 	}
 }
-
-/** The one throttle of a credential's account in this process. */
-export const throttleOf = (credential: { accountKey: string }): Throttle =>
-	accountOf(credential).get(Throttle);
