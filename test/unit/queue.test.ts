@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { ConcurrencyLimiter } from '../../nodes/MediaGeneration/run/concurrency';
+import { accountOf } from '../../nodes/shared/account';
 import { monotonicNow, withDeadline } from '../../nodes/shared/async/deadline';
 import { Queue } from '../../nodes/shared/async/queue';
 import { Semaphore } from '../../nodes/shared/async/semaphore';
@@ -39,7 +41,7 @@ test('what is over leaves nothing with a signal that lasts', async () => {
 	await new Queue(
 		() => 0,
 		() => {},
-	).enter(signal, undefined);
+	).enter(undefined, signal);
 	await withDeadline(1000, signal, async () => {});
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
@@ -60,16 +62,23 @@ test('lanes of the same rank take turns', async () => {
 	);
 	const order: string[] = [];
 	const enter = async (lane: string) => {
-		await queue.enter(new AbortController().signal, lane);
+		await queue.enter(lane, new AbortController().signal);
 		order.push(lane);
 	};
 	await Promise.all([...'aaabbc'].map(enter));
 	expect(order.join('')).toBe('abcaba');
 });
 
+/** The API of a run for a new account, as far as slots are concerned. */
+function newApi() {
+	const credential = { accountKey: randomUUID() };
+	return { credential, throttle: accountOf(credential).get(Throttle) };
+}
+type FakeApi = ReturnType<typeof newApi>;
+
 test('rows that wait put no listeners on a signal that they share', async () => {
 	const listen = jest.spyOn(EventTarget.prototype, 'addEventListener');
-	const api = { throttle: new Throttle() };
+	const api = newApi();
 	const units = Array.from({ length: 50 }, () => ({ api }));
 	await new ConcurrencyLimiter(50).forEach(units, async () => true);
 	const count = listen.mock.calls.length;
@@ -77,79 +86,90 @@ test('rows that wait put no listeners on a signal that they share', async () => 
 	expect(count).toBe(0);
 });
 
-test('the runs of an account share what slow start allows, and each has at least one slot', async () => {
-	const api = { throttle: new Throttle() };
-	const units = Array.from({ length: 20 }, () => ({ api }));
-	let started = 0;
-	let release = () => {};
-	const released = new Promise<void>((resolve) => (release = resolve));
-	const run = async () => {
-		started++;
-		await released;
-		return true;
-	};
-	const runs = [1, 2, 3, 4, 5].map(() => new ConcurrencyLimiter(0).forEach(units, run));
-	await new Promise((resolve) => setImmediate(resolve));
-	expect(started).toBe(14);
-	release();
-	await Promise.all(runs);
-	expect([api.throttle.usedSlots, api.throttle.healthyCount]).toEqual([0, 0]);
-});
-
-test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
-	const api = { throttle: new Throttle() };
-	let release = () => {};
-	const released = new Promise<void>((resolve) => (release = resolve));
-	const runAll = async (count: number, run: () => Promise<boolean>) =>
-		await new ConcurrencyLimiter(0).forEach(Array(count).fill({ api }), run);
-	let started = 0;
-	const run = async () => {
-		started++;
-		await released;
-		return true;
-	};
-	const long = runAll(1, run);
-	for (let count = 0; count < 50; count++) await runAll(1, async () => await Promise.resolve(true));
-	const many = runAll(50, run);
-	await new Promise((resolve) => setImmediate(resolve));
-	expect(started).toBe(10);
-	release();
-	await Promise.all([long, many]);
-});
-
-/** Begins a run of one unit for each of these accounts; its units end when `release` is called. */
-function beginRun(throttles: Throttle[]) {
-	const started: Throttle[] = [];
-	let release = () => {};
-	const released = new Promise<void>((resolve) => (release = resolve));
-	const units = throttles.map((throttle) => ({ api: { throttle } }));
-	const ended = new ConcurrencyLimiter(0).forEach(units, async ({ api }) => {
-		started.push(api.throttle);
-		await released;
-		return true;
-	});
-	return { started, release, ended };
-}
-const many = (throttle: Throttle, count = 20) => Array.from({ length: count }, () => throttle);
+const many = (api: FakeApi, count = 20) => Array.from({ length: count }, () => api);
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
-test('a run that holds all places of an account leaves another run as many slots', async () => {
-	const throttle = new Throttle();
-	throttle.limit.onRefused(monotonicNow(), 5);
-	const runs = [beginRun(many(throttle)), beginRun(many(throttle))];
-	await settle();
-	const counts = runs.map(({ started }) => started.length);
+/** Begins a run of one unit for each of these APIs. */
+function beginRun(apis: FakeApi[]) {
+	const started: FakeApi[] = [];
+	/** Each ends a unit that was started, with or without success. */
+	const ends: Array<(hasSucceeded: boolean) => void> = [];
+	let release = () => {};
+	const released = new Promise<boolean>((resolve) => (release = () => resolve(true)));
+	// As in each run of the node, those of one account share one object.
+	const own = new Map(apis.map((api) => [api, { ...api }]));
+	const units = apis.map((api) => ({ api: own.get(api)!, shared: api }));
+	const ended = new ConcurrencyLimiter(0).forEach(units, async ({ shared }) => {
+		started.push(shared);
+		const end = new Promise<boolean>((resolve) => ends.push(resolve));
+		return await Promise.race([end, released]);
+	});
+	return { started, ends, release, ended };
+}
+const endAll = async (runs: Array<ReturnType<typeof beginRun>>) => {
 	for (const { release } of runs) release();
 	await Promise.all(runs.map(({ ended }) => ended));
-	expect(counts).toEqual([4, 4]);
+};
+
+test.each([
+	{ runCount: 5, slots: 2 },
+	{ runCount: 12, slots: 1 },
+])('$runCount runs of an account share what slow start allows', async ({ runCount, slots }) => {
+	const api = newApi();
+	const runs = Array.from({ length: runCount }, () => beginRun(many(api)));
+	await settle();
+	const counts = runs.map(({ started }) => started.length);
+	await endAll(runs);
+	expect(counts).toEqual(Array(runCount).fill(slots));
+	// Nothing is left of them: the next run begins as alone.
+	const next = beginRun(many(api));
+	await settle();
+	const nextCount = next.started.length;
+	await endAll([next]);
+	expect(nextCount).toBe(10);
+});
+
+test.each([
+	{ name: 'slow start', limit: Infinity, before: [10, 1], ended: 6, after: [11, 5] },
+	{ name: 'the concurrency limit', limit: 4, before: [4, 1], ended: 3, after: [5, 2] },
+])(
+	'a slot of $name that becomes free goes to the run that uses the fewest',
+	async ({ limit, before, ended, after }) => {
+		const api = newApi();
+		if (limit < Infinity) api.throttle.limit.onRefused(monotonicNow(), limit + 1);
+		const first = beginRun(many(api));
+		await settle();
+		const second = beginRun(many(api));
+		await settle();
+		const counts = () => [first, second].map(({ started }) => started.length);
+		const countsBefore = counts();
+		for (const end of first.ends.slice(0, ended)) {
+			end(false);
+			await settle();
+		}
+		const countsAfter = counts();
+		await endAll([first, second]);
+		// The second run begins with one slot too many, so the first slot that becomes free goes to nobody.
+		expect([countsBefore, countsAfter]).toEqual([before, after]);
+	},
+);
+
+test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
+	const api = newApi();
+	const long = beginRun([api]);
+	for (let count = 0; count < 50; count++) await endAll([beginRun([api])]);
+	const next = beginRun(many(api, 50));
+	await settle();
+	const count = next.started.length;
+	await endAll([long, next]);
+	expect(count).toBe(9);
 });
 
 test('a run has a slot of each of its accounts, whatever another run uses', async () => {
-	const [one, other] = [new Throttle(), new Throttle()];
+	const [one, other] = [newApi(), newApi()];
 	const runs = [beginRun(many(one)), beginRun([...many(other), one])];
 	await settle();
-	const count = runs[1]!.started.filter((throttle) => throttle === one).length;
-	for (const { release } of runs) release();
-	await Promise.all(runs.map(({ ended }) => ended));
+	const count = runs[1]!.started.filter((api) => api === one).length;
+	await endAll(runs);
 	expect(count).toBe(1);
 });

@@ -140,7 +140,7 @@ export async function requestStream(
 			closeIfStopping();
 		});
 		void runAfter(MEDIA[kind].timeoutSeconds * 1000 * HEALTHY_SHARE, () =>
-			concurrency.onHealthy(api.throttle),
+			concurrency.onHealthy(item),
 		);
 		let lastEventAt = monotonicNow();
 		let closeReason: string | undefined;

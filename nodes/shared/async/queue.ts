@@ -35,11 +35,7 @@ export class Queue<Entry = void> {
 	 * Waits for the turn of `entry` in a lane, by default the lane of equal entries. Resolves with true once it is
 	 * admitted, or with false if `signal` aborts first. Never rejects.
 	 */
-	async enter(
-		signal: AbortSignal | undefined,
-		entry: Entry,
-		lane: unknown = entry,
-	): Promise<boolean> {
+	async enter(entry: Entry, signal?: AbortSignal, lane: unknown = entry): Promise<boolean> {
 		if (signal?.aborted) return false;
 		const entries = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
 		return await new Promise<boolean>((resolve) => {

@@ -15,7 +15,7 @@ export class Semaphore {
 
 	/** Waits for `amount`. Resolves with a function that gives it back: call it once. Throws a Failure on abort. */
 	async acquire(amount: number, signal: AbortSignal): Promise<() => void> {
-		if (!(await this.queue.enter(signal, amount, this))) throw abortReason(signal);
+		if (!(await this.queue.enter(amount, signal, this))) throw abortReason(signal);
 		return () => {
 			this.usedAmount -= amount;
 			this.queue.notify();

@@ -94,10 +94,6 @@ export interface RunningTask {
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
-	/** How many slots the runs of this process use for the account (see `ConcurrencyLimiter`). */
-	usedSlots = 0;
-	/** How many calls have proved healthy, at most a third of `usedSlots`. */
-	healthyCount = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
 	private readonly interval = new RequestInterval();
@@ -139,7 +135,7 @@ export class Throttle {
 		const { isQuotaExhausted: wasQuotaExhausted } = this.failFast;
 		const call: Call = { kind, waitingSince, memory, wasQuotaExhausted, admittedAt: 0 };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
-		const isAdmitted = await this.queue.enter(signal, call, memory ? 'memory' : kind);
+		const isAdmitted = await this.queue.enter(call, signal, memory ? 'memory' : kind);
 		if (isAdmitted && !this.failsFast(call))
 			return { end: (outcome, failure) => this.onEnd(call, outcome, failure) };
 		if (isAdmitted) this.onEnd(call, 'unknown');

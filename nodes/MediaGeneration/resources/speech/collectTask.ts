@@ -91,7 +91,7 @@ export async function collectTask(
 		const startedAt = monotonicNow();
 		let isHealthy = false;
 		const onHealthy = () => {
-			if (!isHealthy) item.concurrency.onHealthy(item.api.throttle);
+			if (!isHealthy) item.concurrency.onHealthy(item);
 			isHealthy = true;
 		};
 		const task = await waitForTask(item.api, {

@@ -60,7 +60,9 @@ export async function runParts<Input, Result>(
 			return false;
 		}
 	};
-	await item.concurrency.forEachPart(parts, runUnlessStopped);
+	item.concurrency.useSlots(item, -1);
+	await item.concurrency.forEach(parts, runUnlessStopped);
+	item.concurrency.useSlots(item, 1);
 	stopController.abort(SILENT_ABORT);
 	if (failure !== undefined) throw failure;
 	throwIfAborted(item.stopStarting);
