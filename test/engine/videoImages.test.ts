@@ -70,6 +70,20 @@ describe.each<BinaryMode>(['default', 'filesystem'])('images in the %s mode', (b
 	});
 });
 
+test.each<[string, (url: string) => unknown]>([
+	['only its ID', () => ({ ids: ['late'] })],
+	['a list of items', (url) => ({ items: [{ id: 'late', file_url: url }] })],
+	['a URL in camel case', (videoUrl) => ({ videoUrl })],
+])('a completion with %s is delivered, although the prompt proves nothing', async (_, dataOf) => {
+	fakeTime();
+	const { file_url } = made('late');
+	const completion = event('video_generation_complete', dataOf(file_url));
+	onCreate(answer(200, event('video_generation_status', 'processing') + completion));
+	sim.history.push(made('late', { prompt: 'In other words' }), made('other'));
+	const { result } = await hasten(ingredients('data'), { input: [item({ data: file(PNG) })] });
+	expect(good(result).map(({ json }) => json.file_url)).toEqual([file_url]);
+});
+
 describe('several fields', () => {
 	test('are sent in the order named, whatever their sizes', async () => {
 		const sizes = [9, 10, 11, 49_151, 49_152, 49_153, 300_001];

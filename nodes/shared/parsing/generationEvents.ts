@@ -232,9 +232,10 @@ export class GenerationEvents {
 		const enveloped = inner.filter(
 			(data) => idOf(data) !== undefined || !isFailedGeneration(value),
 		);
+		const ids = isRecord(value) && files.length === 0 ? [value.ids].flat() : [];
 		const entries: unknown[] = Array.isArray(value)
 			? value
-			: [value, ...enveloped, ...this.listIn(value)];
+			: [value, ...enveloped, ...this.listIn(value), ...ids.map((id) => ({ id }))];
 		const isFinalData = missingResultReason !== undefined && !entries.some(isInProgress);
 		for (const entry of entries.slice(0, MAX_FILES)) {
 			if (this.filesIn(entry).length > 0) continue;

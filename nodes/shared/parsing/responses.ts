@@ -151,6 +151,7 @@ const fileListKeys = (kind?: MediaKind) => [
 	'data',
 	...(kind ? [kind] : GENERATED_KINDS).map((one) => MEDIA[one].plural),
 	'files',
+	'items',
 ];
 
 /** True for a status word that seems to mean “in progress”, and for an entry with such a word that has not failed. */
@@ -186,7 +187,8 @@ export function readGeneratedFiles(
 	const urlsOf = (values: unknown[]) =>
 		values.map((value) => readFileUrl(value, baseUrl)).filter((url) => url !== undefined);
 	const toFiles = (urls: string[]) => [...new Set(urls)].map((fileUrl) => ({ id, fileUrl, raw }));
-	const urlsNamedAfter = (word: string) => urlsOf([raw[`${word}_url`], raw[`${word}_urls`]].flat());
+	const urlsNamedAfter = (word: string) =>
+		urlsOf(['_url', '_urls', 'Url', 'Urls'].flatMap((end) => raw[word + end]));
 	const fileUrls = urlsNamedAfter('file');
 	const urls = fileUrls.length > 0 ? fileUrls : urlsOf([raw.url, raw.result]).slice(0, 1);
 	if (urls.length > 0) return toFiles(urls);
