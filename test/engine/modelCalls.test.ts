@@ -189,21 +189,6 @@ test('a call that may pay for less is not refused what it has reserved before ot
 	expect(sim.chargedCalls).toBe(4);
 });
 
-test('executions without a context of their own count their paid requests apart', async () => {
-	/** What an older Agent gives its tools: nothing that lasts. */
-	const bare = (executionId: string) =>
-		calledWith(() => ({ resultData: { runData: {} } }) as never, executionId);
-	const fields = image(TEXT_OF_MODEL, { maxPaidPerExecution: 2 });
-	const errors: unknown[] = [];
-	for (const [id, text] of ['1A', '2B', '1C', '2D', '1E', '2F'].map((one) => [...one]))
-		errors.push((await bare(id!)(fields, { text }))[0]!.error);
-	expect(errors.map((error) => error && 'refused')).toEqual([
-		...[undefined, undefined, undefined, undefined],
-		...['refused', 'refused'],
-	]);
-	expect(sim.chargedCalls).toBe(4);
-});
-
 test('a model gets no file that the service sends in its answer, not even as text', async () => {
 	onRead(answer(200, { id: 1, status: 'completed', result: 'data:audio/mpeg;base64,SUQz' }));
 	expect(await mcp(hello(), { text: 'Hi.' })).toEqual([

@@ -8,10 +8,13 @@ import { redactor } from '../../nodes/shared/parsing/redaction';
 const { signal } = new AbortController();
 
 /** The journal of a run. Without an execution, a model calls. */
-function journalOf(store: IDataObject, executionId: string | undefined): Journal {
+function journalOf(store: IDataObject | undefined, executionId: string | undefined): Journal {
 	const context = {
 		evaluateExpression: () => 0,
-		getContext: () => store,
+		getContext: () => {
+			if (!store) throw new Error('executionData is not initialized');
+			return store;
+		},
 		getExecutionId: () => executionId,
 		getInputData: () => [{ json: {} }],
 		getMode: () => 'trigger',
@@ -47,8 +50,11 @@ test('"Retry execution" counts anew', () => {
 	expect(run(store, { planned: 5, executionId: '2' })).toBe(true);
 });
 
-test('calls of a model outside of an execution count each by itself', () => {
-	const reserve = () => journalOf({}, undefined).reserve(calls(5), 5);
+test.each<[string, IDataObject | undefined, string | undefined]>([
+	['outside of an execution', {}, undefined],
+	['for which n8n has no context', undefined, '1'],
+])('calls of a model %s count each by itself', (_, store, executionId) => {
+	const reserve = () => journalOf(store, executionId).reserve(calls(5), 5);
 	expect([reserve(), reserve()]).toEqual([undefined, undefined]);
 });
 

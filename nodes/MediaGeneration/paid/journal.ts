@@ -9,9 +9,9 @@ import { wordingOf } from '../../shared/n8n/messages';
 import type { NodeParameters } from '../../shared/n8n/parameters';
 import { keyFactory } from './idempotencyKey';
 import {
-	countStoreFor,
 	lineageOf,
 	storeFor,
+	ToolCallStore,
 	type ValuesByKey,
 	type JournalStore,
 	type JournalValue,
@@ -86,7 +86,8 @@ export class Journal {
 		const isManual = context.getMode() === 'manual' && !isToolRun;
 		this.recentRequests = isManual ? new RecentRequests(context) : undefined;
 		this.idempotencyKeyOf = keyFactory(context, isToolRun);
-		this.countStore = countStoreFor(context, store);
+		// Without a context of their own, calls by a model are counted separately.
+		this.countStore = store instanceof ToolCallStore ? {} : store;
 	}
 
 	/** Returns an item's entry for each of `callKeys` (see `BillableTask`). Throws n8n's error for a bad expression. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { processContainer } from '../../shared/account';
-import { evictOldest } from '../../shared/limits';
 import { startNodeOf } from '../../shared/n8n/internals';
 import { digestOf, itemIdentity } from './idempotencyKey';
 import type { MediaRequest } from '../../shared/generation/requestLedger';
@@ -48,14 +47,9 @@ export interface JournalStore {
 /** How long this process can collect what it remembers of a request, in ms. */
 export const MEMORY_TTL_MS = 3_600_000;
 
-/** The maximum number of executions whose count this process holds because n8n has no context for it. */
-const MAX_COUNT_STORES = 1000;
-
 /** The store of this process for those calls by a model for which n8n has no context that lasts until the next call. */
-class ToolCallStore implements JournalStore {
+export class ToolCallStore implements JournalStore {
 	readonly mediaGenerationCreated: ValuesByKey = {};
-	/** The stores that hold the counts of billable requests, by execution and node. */
-	readonly countStores = new Map<string, JournalStore>();
 }
 
 /**
@@ -75,21 +69,6 @@ export function storeFor(context: IExecuteFunctions, isToolRun: boolean): Journa
 	} catch {
 		return toolCallStore;
 	}
-}
-
-/**
- * Returns the object that holds the count of billable requests: `store` itself, unless several executions share it. A
- * model may call the node without an execution. Then each call is counted separately.
- */
-export function countStoreFor(context: IExecuteFunctions, store: JournalStore): JournalStore {
-	const executionId = context.getExecutionId();
-	if (executionId === undefined) return {};
-	if (!(store instanceof ToolCallStore)) return store;
-	const key = `${executionId}/${context.getNode().name}`;
-	const countStore = store.countStores.get(key) ?? {};
-	store.countStores.set(key, countStore);
-	evictOldest(store.countStores, MAX_COUNT_STORES);
-	return countStore;
 }
 
 /**
