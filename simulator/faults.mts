@@ -1,6 +1,6 @@
 import type { Exchange } from './http.mts';
 import type { FaultAction, FaultRule } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 /** A fault rule and its counters. */
 export interface PendingRule {
@@ -15,9 +15,13 @@ export interface PendingRule {
  * Returns the fault for one request: the action of the first rule that is due, in the order in which the rules were
  * added; `{}` if no rule is due. Every rule that matches counts the request, even if another rule hits it.
  */
-export function takeFault(world: World, on: 'api' | 'file', exchange: Exchange): FaultAction {
+export function takeFault(
+	simulator: Simulator,
+	on: 'api' | 'file',
+	exchange: Exchange,
+): FaultAction {
 	let action: FaultAction | undefined;
-	for (const pending of world.faults) {
+	for (const pending of simulator.faults) {
 		if (!matches(pending.rule, on, exchange)) continue;
 		if (pending.skip > 0) pending.skip--;
 		else if (!action && pending.remaining > 0) {

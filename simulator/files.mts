@@ -5,7 +5,7 @@ import { cuesFor, subtitlesOf, SUBTITLE_MIME_TYPES } from './media/subtitles.mts
 import { speechSeconds, speechWav, wavHeader } from './media/wav.mts';
 import { numberOf, scenariosIn, withoutScenario, type Scenarios } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem, TaskRecord } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 const MEBIBYTE = 1024 * 1024;
 /** The size of the block of bytes that fills big files, in bytes. */
@@ -37,7 +37,7 @@ for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 
 /** Stores the audio and the subtitles of a speech task and returns their URLs, as the API sends them. */
 export function storeSpeech(
-	world: World,
+	simulator: Simulator,
 	{ id, input, voiceId, settings }: TaskRecord,
 	scenarios: Scenarios,
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
@@ -46,7 +46,7 @@ export function storeSpeech(
 	let speech: ReturnType<Renderer['speak']> | undefined;
 	const renderSpeech = bigFileSize
 		? undefined
-		: speechRenderer(world, input, voiceId, format, Number(settings.speed));
+		: speechRenderer(simulator, input, voiceId, format, Number(settings.speed));
 	const speakOnce = renderSpeech && (() => (speech ??= renderSpeech()));
 	const makeCheapAudio = {
 		mp3: () => speechMp3(speechSeconds(input)),
@@ -55,7 +55,7 @@ export function storeSpeech(
 	const makeAudio = speakOnce ? async () => (await speakOnce()).file : makeCheapAudio;
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
 	const audioUrl = store(
-		world,
+		simulator,
 		`/files/audio/${id}.${format}`,
 		type,
 		makeAudio,
@@ -70,13 +70,13 @@ export function storeSpeech(
 	const path = `/files/subtitle/${id}.${subtitleFormat}`;
 	return {
 		audioUrl,
-		subtitleUrl: store(world, path, SUBTITLE_MIME_TYPES[subtitleFormat], makeSubtitles),
+		subtitleUrl: store(simulator, path, SUBTITLE_MIME_TYPES[subtitleFormat], makeSubtitles),
 	};
 }
 
 /** Returns a function that renders a text with the voice `id` of the catalog; undefined if files are cheap. */
 function speechRenderer(
-	{ renderer, voices }: World,
+	{ renderer, voices }: Simulator,
 	input: string,
 	id: string,
 	format: Speech['format'] = 'wav',
@@ -88,20 +88,20 @@ function speechRenderer(
 }
 
 /** Stores the audio sample of the voice `id`, which speaks `text`, and returns its URL. */
-export function storePreview(world: World, id: string, text: string): string {
-	const renderSpeech = speechRenderer(world, text, id);
+export function storePreview(simulator: Simulator, id: string, text: string): string {
+	const renderSpeech = speechRenderer(simulator, text, id);
 	const makeAudio = renderSpeech
 		? async () => (await renderSpeech()).file
 		: () => speechWav(text, id);
-	return store(world, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
+	return store(simulator, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
 }
 
 /** Stores the file of a history item and returns its URL. */
-export function storeGenerated(world: World, item: HistoryItem): string {
+export function storeGenerated(simulator: Simulator, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenarios = scenariosIn(prompt);
 	const bigFileSize = bigFileSizeOf(scenarios);
-	const { renderer } = world;
+	const { renderer } = simulator;
 	const drawing = { id, prompt: withoutScenario(prompt), isPortrait: ratio.endsWith('PORTRAIT') };
 	const padToBigFile = (video: Buffer) =>
 		bigFileSize ? Buffer.concat([video, freeBoxHeader(bigFileSize - video.length - 8)]) : video;
@@ -117,7 +117,14 @@ export function storeGenerated(world: World, item: HistoryItem): string {
 			image: ['png', 'image/png', makeImage],
 		};
 	const [extension, mimeType, make] = files[type];
-	return store(world, `/files/${type}/${id}.${extension}`, mimeType, make, scenarios, bigFileSize);
+	return store(
+		simulator,
+		`/files/${type}/${id}.${extension}`,
+		mimeType,
+		make,
+		scenarios,
+		bigFileSize,
+	);
 }
 
 /**
@@ -136,7 +143,7 @@ function bigFileSizeOf(scenarios: Scenarios, minBytes = MEBIBYTE): number | unde
  * the head of the file. `size` is given for a big file only, in bytes.
  */
 function store(
-	world: World,
+	simulator: Simulator,
 	path: string,
 	type: string,
 	makeHead: () => FileBytes,
@@ -145,14 +152,14 @@ function store(
 ): string {
 	let cachedHead: FileBytes | undefined;
 	const wrongType = scenarios.get('wrong-type');
-	world.files.set(path, {
+	simulator.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
 		head: () => (cachedHead ??= makeHead()),
 		size,
 	});
-	const { redirectFiles, apiFiles } = world.dialect;
-	return `${redirectFiles || apiFiles !== 'open' ? world.baseUrl : world.fileOrigin}${path}`;
+	const { redirectFiles, apiFiles } = simulator.dialect;
+	return `${redirectFiles || apiFiles !== 'open' ? simulator.baseUrl : simulator.fileOrigin}${path}`;
 }
 
 /** Yields the first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
@@ -167,8 +174,8 @@ export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
  * Returns all bytes of a stored file, by its URL or path. Returns undefined if there is no such file, if it is
  * rendered, or if it is larger than 512 MiB.
  */
-export function bytesOf(world: World, url: string): Buffer | undefined {
-	const file = world.files.get(new URL(url, world.fileOrigin).pathname);
+export function bytesOf(simulator: Simulator, url: string): Buffer | undefined {
+	const file = simulator.files.get(new URL(url, simulator.fileOrigin).pathname);
 	const head = file?.head();
 	if (!file || !Buffer.isBuffer(head)) return undefined;
 	const { size = head.length } = file;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { storeGenerated } from './files.mts';
 import { numberOf, scenariosIn, type Scenarios } from './scenarios.mts';
 import type { GeneratedKind, HistoryItem } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 import type { Call } from './replies.mts';
 
 /** How long each kind of media takes, in ms, before the pace is applied. */
@@ -38,35 +38,39 @@ export interface CheckedGeneration {
 }
 
 /** Accepts, charges and starts a generation. Its scenarios decide how it goes on. */
-export function startGeneration(world: World, call: Call, order: CheckedGeneration): GenerationJob {
+export function startGeneration(
+	simulator: Simulator,
+	call: Call,
+	order: CheckedGeneration,
+): GenerationJob {
 	const scenarios = scenariosIn(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
-	world.chargedCalls++;
-	const itemsInProgress = world.dialect.historyShowsInProgress
-		? addToHistory(world, call, order)
+	simulator.chargedCalls++;
+	const itemsInProgress = simulator.dialect.historyShowsInProgress
+		? addToHistory(simulator, call, order)
 		: undefined;
 	const finishItems = () =>
-		storeFinishedItems(world, itemsInProgress ?? addToHistory(world, call, order));
+		storeFinishedItems(simulator, itemsInProgress ?? addToHistory(simulator, call, order));
 	if (call.jobWithoutEvents) {
 		const finishesAfterMs = call.jobWithoutEvents.finishesAfterMs;
 		if (finishesAfterMs !== undefined)
-			world.timers.after(finishesAfterMs, () => void finishItems());
+			simulator.timers.after(finishesAfterMs, () => void finishItems());
 		return job;
 	}
 
 	const slot = { token: call.token };
-	world.inFlight.add(slot);
+	simulator.inFlight.add(slot);
 	const freeSlotAndFinish = () => {
-		world.inFlight.delete(slot);
+		simulator.inFlight.delete(slot);
 		return finishItems();
 	};
 	const defaultMs = DURATION_MS[order.kind];
-	const durationMs = world.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = simulator.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const scheduleAt = (share: number, action: () => void) =>
-		world.timers.after(durationMs * share, action);
+		simulator.timers.after(durationMs * share, action);
 	const scheduleStatus = (share: number, word: string) =>
 		scheduleAt(share, () => job.onEvent({ type: 'status', word }));
-	const hasMoreStatuses = world.dialect.sseStatusWords === 'more';
+	const hasMoreStatuses = simulator.dialect.sseStatusWords === 'more';
 
 	scheduleStatus(0, 'starting');
 	if (hasMoreStatuses && order.hasImages) scheduleStatus(0.04, 'uploading_images');
@@ -75,15 +79,15 @@ export function startGeneration(world: World, call: Call, order: CheckedGenerati
 	const failure = failureOf(scenarios);
 	if (failure) {
 		scheduleAt(0.5, () => {
-			world.inFlight.delete(slot);
+			simulator.inFlight.delete(slot);
 			for (const item of itemsInProgress ?? []) item.status = 'failed';
-			world.notifyWaiters();
+			simulator.notifyWaiters();
 			job.onEvent(failure);
 		});
 	} else if (scenarios.has('stream-resets')) {
 		scheduleAt(0.5, () => job.onEvent({ type: 'cut' }));
-		const lateMs = durationMs + world.applyPace(LATE_HISTORY_MS);
-		world.timers.after(lateMs, () => void freeSlotAndFinish());
+		const lateMs = durationMs + simulator.applyPace(LATE_HISTORY_MS);
+		simulator.timers.after(lateMs, () => void freeSlotAndFinish());
 	} else {
 		scheduleAt(1, () => job.onEvent({ type: 'complete', items: freeSlotAndFinish() }));
 	}
@@ -100,7 +104,7 @@ function failureOf(scenarios: Scenarios): JobEvent | undefined {
 }
 
 /** Adds the items of a generation to the history, still without files, and returns them. */
-function addToHistory(world: World, call: Call, order: CheckedGeneration): HistoryItem[] {
+function addToHistory(simulator: Simulator, call: Call, order: CheckedGeneration): HistoryItem[] {
 	const scenarios = scenariosIn(order.prompt);
 	const count = scenarios.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => ({
@@ -109,29 +113,29 @@ function addToHistory(world: World, call: Call, order: CheckedGeneration): Histo
 		type: order.kind,
 		file_url: '',
 		status: 'processing',
-		created_at: world.timestamp(),
+		created_at: simulator.timestamp(),
 		...(order.kind === 'video' ? { aspect_ratio: order.aspectRatio } : {}),
 		owner: call.token,
 	}));
-	world.history.unshift(...[...items].reverse());
-	world.notifyWaiters();
+	simulator.history.unshift(...[...items].reverse());
+	simulator.notifyWaiters();
 	return items;
 }
 
 /** Stores the files of items, marks the items as completed, and returns them. */
-function storeFinishedItems(world: World, items: HistoryItem[]): HistoryItem[] {
+function storeFinishedItems(simulator: Simulator, items: HistoryItem[]): HistoryItem[] {
 	for (const item of items) {
-		item.file_url = storeGenerated(world, item);
+		item.file_url = storeGenerated(simulator, item);
 		item.status = 'completed';
 	}
-	world.notifyWaiters();
+	simulator.notifyWaiters();
 	return items;
 }
 
 /** Converts a history item (§2.3) to the JSON of the dialect. */
-export function toWireItem(world: World, item: HistoryItem): Record<string, unknown> {
+export function toWireItem(simulator: Simulator, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, type, ...fields } = item;
-	const { dialect } = world;
+	const { dialect } = simulator;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
 		...fields,
@@ -145,7 +149,9 @@ export function toWireItem(world: World, item: HistoryItem): Record<string, unkn
  * Returns the data of a completion event: an array of items or, if the dialect says so, a single item without the
  * array.
  */
-export function toWireCompletion(world: World, items: HistoryItem[]): unknown {
-	const wireItems = items.map((item) => toWireItem(world, item));
-	return world.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;
+export function toWireCompletion(simulator: Simulator, items: HistoryItem[]): unknown {
+	const wireItems = items.map((item) => toWireItem(simulator, item));
+	return simulator.dialect.completion === 'object' && wireItems.length === 1
+		? wireItems[0]
+		: wireItems;
 }

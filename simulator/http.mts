@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { PlainReply } from './replies.mts';
 import type { FaultAction, RequestRecord } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 /** One request and its answer. */
 export interface Exchange {
@@ -38,14 +38,14 @@ export interface RunningServer {
  * once the server listens; rejects if the port is in use.
  */
 export async function listen(
-	world: World,
+	simulator: Simulator,
 	on: 'api' | 'file',
 	port: number,
 	handleExchange: (exchange: Exchange) => Promise<void> | void,
 ): Promise<RunningServer> {
 	const connections = new Set<Socket>();
 	const server = createServer((request, response) => {
-		void receive(world, on, request, response, handleExchange);
+		void receive(simulator, on, request, response, handleExchange);
 	});
 	// Node's time limit for requests would cut big uploads over slow links.
 	server.requestTimeout = 0;
@@ -53,7 +53,7 @@ export async function listen(
 		connections.add(socket);
 		socket.on('close', () => connections.delete(socket));
 	});
-	await once(server.listen(port, world.options.host), 'listening');
+	await once(server.listen(port, simulator.options.host), 'listening');
 	return {
 		server,
 		port: (server.address() as AddressInfo).port,
@@ -65,7 +65,7 @@ export async function listen(
 	};
 }
 
-/** Creates the record of a request. The caller adds it to `world.requests`. */
+/** Creates the record of a request. The caller adds it to `simulator.requests`. */
 export const recordOf = (
 	receivedBy: RequestRecord['receivedBy'],
 	request: IncomingMessage,
@@ -93,7 +93,7 @@ export function urlOf(request: IncomingMessage): URL {
  * Reads the body of a request, records the request, and calls `handleExchange`. If that throws, the answer is a 500.
  */
 async function receive(
-	world: World,
+	simulator: Simulator,
 	on: 'api' | 'file',
 	request: IncomingMessage,
 	response: ServerResponse,
@@ -109,23 +109,25 @@ async function receive(
 		cutByService: false,
 		hasInvalidBody: false,
 	};
-	world.openExchanges.add(exchange);
+	simulator.openExchanges.add(exchange);
 	let isRecorded = false;
 	const addRecord = () => {
-		if (!isRecorded) world.requests.push(record);
+		if (!isRecorded) simulator.requests.push(record);
 		isRecorded = true;
 	};
 	response.on('close', () => {
-		world.openExchanges.delete(exchange);
+		simulator.openExchanges.delete(exchange);
 		record.closedByClient =
-			!response.writableFinished && !exchange.cutByService && !world.closeController.signal.aborted;
+			!response.writableFinished &&
+			!exchange.cutByService &&
+			!simulator.closeController.signal.aborted;
 		addRecord();
-		world.notifyWaiters();
+		simulator.notifyWaiters();
 	});
 	try {
 		await readBody(exchange);
 		addRecord();
-		world.notifyWaiters();
+		simulator.notifyWaiters();
 		await handleExchange(exchange);
 	} catch (error) {
 		// There is no error to report if the client has gone. `request.destroyed` does not show that, because it is
@@ -134,7 +136,7 @@ async function receive(
 		// `emitWarning` does not accept an Error of another realm, such as Jest's, so the error is passed as text.
 		process.emitWarning(String(error));
 		if (response.headersSent) cutOff(exchange);
-		else send(world, exchange, { status: 500, body: { error: `simulator: ${error}` } });
+		else send(simulator, exchange, { status: 500, body: { error: `simulator: ${error}` } });
 	}
 }
 
@@ -152,25 +154,25 @@ async function readBody(exchange: Exchange): Promise<void> {
 
 /** Writes the status and headers of an answer. The Date header has the time of the service's clock. */
 export function writeHead(
-	world: World,
+	simulator: Simulator,
 	exchange: Exchange,
 	status: number,
 	headers: OutgoingHttpHeaders,
 ): void {
 	exchange.record.status = status;
-	exchange.response.writeHead(status, { Date: world.now().toUTCString(), ...headers });
-	world.notifyWaiters();
+	exchange.response.writeHead(status, { Date: simulator.now().toUTCString(), ...headers });
+	simulator.notifyWaiters();
 }
 
 /** Sends a whole answer. A string or a Buffer is sent as it is, anything else as JSON. */
-export function send(world: World, exchange: Exchange, reply: PlainReply): void {
+export function send(simulator: Simulator, exchange: Exchange, reply: PlainReply): void {
 	if (exchange.response.destroyed) return;
 	const { status, headers } = reply;
 	const isRaw = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
 	const text = isRaw ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
 	const type = isRaw ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
-	writeHead(world, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
+	writeHead(simulator, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
 	// A large body is written in chunks, because Node notices only between two writes that the client has closed the
 	// connection. In one piece, the whole body would count as sent.
 	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
@@ -194,14 +196,22 @@ export function cutOff(exchange: Exchange): void {
 }
 
 /** Responds as a fault demands. Returns false if the fault leaves the normal answer to the caller. */
-export function respondWithFault(world: World, exchange: Exchange, action: FaultAction): boolean {
+export function respondWithFault(
+	simulator: Simulator,
+	exchange: Exchange,
+	action: FaultAction,
+): boolean {
 	const { hang, reset, respond, redirect, redirectStatus = 302 } = action;
 	if (reset) {
 		cutOff(exchange);
 	} else if (respond) {
-		send(world, exchange, { ...respond, body: respond.body ?? '' });
+		send(simulator, exchange, { ...respond, body: respond.body ?? '' });
 	} else if (redirect) {
-		send(world, exchange, { status: redirectStatus, body: '', headers: { Location: redirect } });
+		send(simulator, exchange, {
+			status: redirectStatus,
+			body: '',
+			headers: { Location: redirect },
+		});
 	}
 	return Boolean(hang || reset || respond || redirect);
 }

@@ -1,6 +1,6 @@
 import type { GenerationJob } from './generation.mts';
 import { scenarioMeanings, type Scenarios } from './scenarios.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 /** One authenticated API call. */
 export interface Call {
@@ -59,7 +59,7 @@ export const bodyOf = ({ body, checkedFields }: Call): Record<string, unknown> =
  * call is accepted. Call this after all fields of the body were checked: the others are refused.
  */
 export function refusalOfCreateCall(
-	world: World,
+	simulator: Simulator,
 	call: Call,
 	scenarios: Scenarios,
 ): PlainReply | undefined {
@@ -72,8 +72,8 @@ export function refusalOfCreateCall(
 		const knownNames = Object.keys(scenarioMeanings).join(', ');
 		return errorReply(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
-	const inFlight = [...world.inFlight].filter(({ token }) => token === call.token).length;
-	if (inFlight >= (world.concurrencyLimit ?? Infinity)) {
+	const inFlight = [...simulator.inFlight].filter(({ token }) => token === call.token).length;
+	if (inFlight >= (simulator.concurrencyLimit ?? Infinity)) {
 		return errorReply(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenarios.get('no-credits');
@@ -81,7 +81,7 @@ export function refusalOfCreateCall(
 		return errorReply(400, 'You do not have enough credits to perform this action.');
 	}
 	const isUsedUp =
-		world.options.credits !== undefined && world.chargedCalls >= world.options.credits;
+		simulator.options.credits !== undefined && simulator.chargedCalls >= simulator.options.credits;
 	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
 		return errorReply(402, 'insufficient_credits');
 	}
@@ -94,7 +94,7 @@ export function refusalOfCreateCall(
  * number of the page is wrong.
  */
 export function pageOf<Item>(
-	world: World,
+	simulator: Simulator,
 	call: Call,
 	allItems: readonly Item[],
 	firstPage: 0 | 1,
@@ -105,6 +105,6 @@ export function pageOf<Item>(
 	if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
 		return errorReply(400, 'invalid_page_size');
 	const start = (page - firstPage) * pageSize;
-	const echoedPage = world.dialect.pageEcho === 'wrong' ? 1 : page;
+	const echoedPage = simulator.dialect.pageEcho === 'wrong' ? 1 : page;
 	return { items: allItems.slice(start, start + pageSize), page: echoedPage, page_size: pageSize };
 }

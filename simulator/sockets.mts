@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { urlOf, recordOf } from './http.mts';
 import type { WebSocketMode } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 /** The WebSockets over which the service sends messages about tasks (§6.2). */
 export class SocketHub {
@@ -24,14 +24,19 @@ export class SocketHub {
 	 * Answers the handshake of a WebSocket. The path must be `/ws?token=…`; a wrong token gets 401. `earlyBytes` are
 	 * bytes that have arrived right after the handshake.
 	 */
-	upgrade(world: World, request: IncomingMessage, socket: Duplex, earlyBytes: Buffer): void {
+	upgrade(
+		simulator: Simulator,
+		request: IncomingMessage,
+		socket: Duplex,
+		earlyBytes: Buffer,
+	): void {
 		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
-		world.requests.push(record);
+		simulator.requests.push(record);
 		socket.on('error', () => socket.destroy());
 		const token = url.searchParams.get('token') ?? '';
 		const requestError =
-			url.pathname !== '/ws' ? 404 : !world.validTokens().includes(token) ? 401 : undefined;
+			url.pathname !== '/ws' ? 404 : !simulator.validTokens().includes(token) ? 401 : undefined;
 		const refusedStatus = requestError ?? (this.mode === 'refuse' ? 403 : undefined);
 		if (refusedStatus !== undefined) {
 			record.status = refusedStatus;
@@ -41,7 +46,7 @@ export class SocketHub {
 		} else if (this.mode !== 'hang') {
 			record.status = 101;
 			this.#server.handleUpgrade(request, socket, earlyBytes, (opened) => {
-				this.#add(world, opened, token);
+				this.#add(simulator, opened, token);
 			});
 		} else {
 			// The handshake is never answered. `resume` reads and discards what the client sends, because Node reports
@@ -50,22 +55,22 @@ export class SocketHub {
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {
 				record.closedByClient = true;
-				world.notifyWaiters();
+				simulator.notifyWaiters();
 			});
 		}
-		world.notifyWaiters();
+		simulator.notifyWaiters();
 	}
 
 	/** Adds an opened socket, until it closes. */
-	#add(world: World, socket: WebSocket, token: string): void {
+	#add(simulator: Simulator, socket: WebSocket, token: string): void {
 		this.openedCount++;
 		this.#tokenBySocket.set(socket, token);
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
 			this.#tokenBySocket.delete(socket);
-			world.notifyWaiters();
+			simulator.notifyWaiters();
 		});
-		world.notifyWaiters();
+		simulator.notifyWaiters();
 	}
 
 	/** Sends a message to all sockets of a token; to none if the mode is `silent`. */

@@ -1,6 +1,6 @@
 import { bodyOf, errorReply, type Call, type PlainReply } from './replies.mts';
 import type { TaskRecord } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 const MODELS = ['labs_multilingual_v2', 'labs_turbo_v2_5', 'labs_flash_v2_5', 'labs_v3'];
 
@@ -22,7 +22,7 @@ export type SpeechOrder = Pick<
  * Checks the body of a create call. It may have one of two shapes, A or B (§4.1). Returns the checked request, or the
  * answer that refuses it.
  */
-export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
+export function readOrder(simulator: Simulator, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
 	// The contract leaves open what a body with the fields of both shapes means. Here, `input` makes it shape A.
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
@@ -30,7 +30,10 @@ export function readOrder(world: World, call: Call): SpeechOrder | PlainReply {
 	if (typeof input !== 'string' || input.trim() === '') {
 		return errorReply(400, 'input_required');
 	}
-	if (typeof voiceId !== 'string' || !world.voices.some((voice) => voice.voice_id === voiceId)) {
+	if (
+		typeof voiceId !== 'string' ||
+		!simulator.voices.some((voice) => voice.voice_id === voiceId)
+	) {
 		return errorReply(400, 'invalid_voice_id');
 	}
 	if (typeof modelId !== 'string' || !MODELS.includes(modelId)) {

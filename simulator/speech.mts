@@ -4,7 +4,7 @@ import { errorReply, refusalOfCreateCall, type Call, type Reply } from './replie
 import { numberOf, scenariosIn, type Scenarios } from './scenarios.mts';
 import { readOrder } from './speech-order.mts';
 import type { TaskRecord } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 /**
  * A message about the progress of a task. `share` is when it is sent, as a share of the task's duration, from 0 to 1.
@@ -36,43 +36,43 @@ const ANSWER_DELAY_MS = 500;
 const MIN_ANSWER_DELAY_MS = 50;
 
 /** POST /v1/labs/task (§4.1): checks the request, then accepts, charges and starts a speech task. */
-export function createTask(world: World, call: Call): Reply {
-	const order = readOrder(world, call);
+export function createTask(simulator: Simulator, call: Call): Reply {
+	const order = readOrder(simulator, call);
 	if ('status' in order) return order;
 	const scenarios = scenariosIn(order.input);
-	const refusalReply = refusalOfCreateCall(world, call, scenarios);
+	const refusalReply = refusalOfCreateCall(simulator, call, scenarios);
 	if (refusalReply) return refusalReply;
-	world.chargedCalls++;
+	simulator.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
-		id: world.dialect.taskId === 'uuid' ? randomUUID() : String(world.nextTaskId++),
+		id: simulator.dialect.taskId === 'uuid' ? randomUUID() : String(simulator.nextTaskId++),
 		token: call.token,
 		status: 'pending',
 		percentage: 0,
-		createdAt: world.timestamp(),
+		createdAt: simulator.timestamp(),
 		readCount: 0,
 	};
-	world.tasks.set(task.id, task);
-	world.inFlight.add(task);
-	runTask(world, task, scenarios);
-	const body = { [world.dialect.createIdField]: task.id };
+	simulator.tasks.set(task.id, task);
+	simulator.inFlight.add(task);
+	runTask(simulator, task, scenarios);
+	const body = { [simulator.dialect.createIdField]: task.id };
 	if (!scenarios.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, world.applyPace(ANSWER_DELAY_MS));
+	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, simulator.applyPace(ANSWER_DELAY_MS));
 	return { status: 200, body, delayMs };
 }
 
 /** GET /v1/labs/task/{task_id} (§4.2): sends the task in the JSON of the dialect. */
-export function readTask(world: World, call: Call, id: string): Reply {
-	const task = world.tasks.get(id);
+export function readTask(simulator: Simulator, call: Call, id: string): Reply {
+	const task = simulator.tasks.get(id);
 	if (task?.token !== call.token) return errorReply(404, 'task_not_found');
 	task.readCount++;
-	const { dialect } = world;
+	const { dialect } = simulator;
 	const statusWord = task.status === 'failed' ? dialect.failureWord : task.status;
 	const showsError = task.error !== undefined && dialect.failureField !== 'none';
 	const body = {
 		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
 		status: dialect.statusCase === 'UPPER' ? statusWord.toUpperCase() : statusWord,
-		...urlFields(world, task),
+		...urlFields(simulator, task),
 		process_percentage: task.percentage,
 		input: task.input,
 		voice_id: task.voiceId,
@@ -85,19 +85,19 @@ export function readTask(world: World, call: Call, id: string): Reply {
 }
 
 /** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running task stops, and is charged nevertheless. */
-export function deleteTask(world: World, call: Call, id: string): Reply {
-	if (world.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
-	world.taskControls.get(id)?.cancel();
-	world.taskControls.delete(id);
-	world.inFlight.delete(world.tasks.get(id)!);
-	world.tasks.delete(id);
-	world.notifyWaiters();
+export function deleteTask(simulator: Simulator, call: Call, id: string): Reply {
+	if (simulator.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
+	simulator.taskControls.get(id)?.cancel();
+	simulator.taskControls.delete(id);
+	simulator.inFlight.delete(simulator.tasks.get(id)!);
+	simulator.tasks.delete(id);
+	simulator.notifyWaiters();
 	return { status: 200, body: { success: true } };
 }
 
 /** Returns the URLs of a task in the fields of the dialect. */
-function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
-	const { audioField, relativeAudioUrl } = world.dialect;
+function urlFields(simulator: Simulator, task: TaskRecord): Record<string, unknown> {
+	const { audioField, relativeAudioUrl } = simulator.dialect;
 	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
 	// Before there is a URL, deployments with the field `result` send null. According to the contract, the field is
 	// missing.
@@ -111,41 +111,43 @@ function urlFields(world: World, task: TaskRecord): Record<string, unknown> {
 }
 
 /** Schedules everything that happens to a task until it ends. */
-function runTask(world: World, task: TaskRecord, scenarios: Scenarios): void {
+function runTask(simulator: Simulator, task: TaskRecord, scenarios: Scenarios): void {
 	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = world.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = simulator.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const cancelFunctions: Array<() => void> = [];
 	const cancel = () => cancelFunctions.splice(0).forEach((cancelOne) => cancelOne());
 	const schedule = (ms: number, action: () => void) =>
-		cancelFunctions.push(world.timers.after(ms, action));
+		cancelFunctions.push(simulator.timers.after(ms, action));
 	const endAfter = (ms: number, action: () => void) => {
 		const end = () => {
 			cancel();
 			action();
 		};
-		world.taskControls.set(task.id, { cancel, end });
+		simulator.taskControls.set(task.id, { cancel, end });
 		schedule(ms, end);
 	};
 
 	if (scenarios.has('task-fails')) {
-		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(world, task));
+		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(simulator, task));
 	}
 	for (const [share, percentage] of stepsOf(scenarios)) {
-		if (share === 0) reportProgress(world, task, scenarios, percentage);
-		else schedule(durationMs * share, () => reportProgress(world, task, scenarios, percentage));
+		if (share === 0) reportProgress(simulator, task, scenarios, percentage);
+		else schedule(durationMs * share, () => reportProgress(simulator, task, scenarios, percentage));
 	}
 	endAfter(durationMs, () => {
-		if (scenarios.has('task-fails-late')) return failTask(world, task);
+		if (scenarios.has('task-fails-late')) return failTask(simulator, task);
 		task.status = 'completed';
-		world.inFlight.delete(task);
+		simulator.inFlight.delete(task);
 		if (scenarios.has('late-address')) {
-			const lateMs = world.applyPace(numberOf(scenarios, 'late-address', LATE_URL_SECONDS) * 1000);
-			schedule(lateMs, () => publishFiles(world, task, scenarios));
+			const lateMs = simulator.applyPace(
+				numberOf(scenarios, 'late-address', LATE_URL_SECONDS) * 1000,
+			);
+			schedule(lateMs, () => publishFiles(simulator, task, scenarios));
 		} else {
-			publishFiles(world, task, scenarios);
+			publishFiles(simulator, task, scenarios);
 		}
-		reportProgress(world, task, scenarios, 100);
-		if (scenarios.has('duplicate-progress')) reportProgress(world, task, scenarios, 100);
+		reportProgress(simulator, task, scenarios, 100);
+		if (scenarios.has('duplicate-progress')) reportProgress(simulator, task, scenarios, 100);
 	});
 }
 
@@ -166,42 +168,42 @@ function stepsOf(scenarios: Scenarios): readonly ProgressStep[] {
 
 /** Sets the progress of a task and sends the message about it. */
 function reportProgress(
-	world: World,
+	simulator: Simulator,
 	task: TaskRecord,
 	scenarios: Scenarios,
 	percentage: number,
 ): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
-	world.notifyWaiters();
+	simulator.notifyWaiters();
 	if (scenarios.has('silent-socket')) return;
-	world.hub.send(task.token, {
+	simulator.hub.send(task.token, {
 		type: 'labs_status_updated',
 		payload: { task_id: task.id, process_percentage: percentage },
 	});
 }
 
 /** Stores the files of a completed task, so that reads have their URLs, and calls its callback URL. */
-function publishFiles(world: World, task: TaskRecord, scenarios: Scenarios): void {
+function publishFiles(simulator: Simulator, task: TaskRecord, scenarios: Scenarios): void {
 	task.readyAt = Date.now();
-	Object.assign(task, storeSpeech(world, task, scenarios));
-	world.notifyWaiters();
-	sendCallback(world, task);
+	Object.assign(task, storeSpeech(simulator, task, scenarios));
+	simulator.notifyWaiters();
+	sendCallback(simulator, task);
 }
 
-function failTask(world: World, task: TaskRecord): void {
+function failTask(simulator: Simulator, task: TaskRecord): void {
 	task.status = 'failed';
-	world.inFlight.delete(task);
+	simulator.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';
-	world.notifyWaiters();
-	sendCallback(world, task);
+	simulator.notifyWaiters();
+	sendCallback(simulator, task);
 }
 
 /**
  * Calls the callback URL, if there is one, of a task that has ended (§6.3). The call has no signature, and
  * is not repeated if it fails.
  */
-function sendCallback(world: World, task: TaskRecord): void {
+function sendCallback(simulator: Simulator, task: TaskRecord): void {
 	if (!task.callBackUrl) return;
 	const body = {
 		id: task.id,
@@ -214,7 +216,7 @@ function sendCallback(world: World, task: TaskRecord): void {
 		method: 'POST',
 		headers: { 'Content-Type': 'application/json' },
 		body: JSON.stringify(body),
-		signal: world.closeController.signal,
+		signal: simulator.closeController.signal,
 	});
 	// A callback that fails is lost, as with the service itself.
 	call.then((response) => response.body?.cancel()).catch(() => {});

@@ -2,7 +2,7 @@ import { toWireCompletion, type JobEvent } from './generation.mts';
 import { cutOff, writeHead, send, type Exchange } from './http.mts';
 import type { Reply } from './replies.mts';
 import type { GeneratedKind, StreamStep } from './types.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 const STREAM_HEADERS = {
 	'Content-Type': 'text/event-stream; charset=utf-8',
@@ -21,50 +21,62 @@ type JobReply = Extract<Reply, { job: unknown }>;
  * Answers a request with the events of its generation (§6.1): as an event stream or, if `plainJson` is true, as one
  * JSON answer at the end.
  */
-export function sendJob(world: World, exchange: Exchange, { job, plainJson }: JobReply): void {
+export function sendJob(
+	simulator: Simulator,
+	exchange: Exchange,
+	{ job, plainJson }: JobReply,
+): void {
 	if (plainJson) {
-		job.onEvent = (event) => answerAtEnd(world, exchange, event);
+		job.onEvent = (event) => answerAtEnd(simulator, exchange, event);
 		return;
 	}
-	const write = openStream(world, exchange);
-	job.onEvent = (event) => toStreamSteps(world, job.kind, event).forEach(write);
+	const write = openStream(simulator, exchange);
+	job.onEvent = (event) => toStreamSteps(simulator, job.kind, event).forEach(write);
 }
 
 /** Starts an event stream and writes the given steps instead of a generation's events (see `FaultAction.sse`). */
-export function sendRaw(world: World, exchange: Exchange, steps: StreamStep[]): void {
-	steps.forEach(openStream(world, exchange));
+export function sendRaw(simulator: Simulator, exchange: Exchange, steps: StreamStep[]): void {
+	steps.forEach(openStream(simulator, exchange));
 }
 
 /** Sends the JSON answer for the last event of a generation. Does nothing for a status event. */
-function answerAtEnd(world: World, exchange: Exchange, event: JobEvent): void {
+function answerAtEnd(simulator: Simulator, exchange: Exchange, event: JobEvent): void {
 	if (event.type === 'complete') {
-		send(world, exchange, { status: 200, body: toWireCompletion(world, event.items) });
+		send(simulator, exchange, { status: 200, body: toWireCompletion(simulator, event.items) });
 	} else if (event.type === 'error') {
-		send(world, exchange, { status: 200, body: { error: event.code } });
+		send(simulator, exchange, { status: 200, body: { error: event.code } });
 	} else if (event.type === 'cut') {
 		cutOff(exchange);
 	}
 }
 
 /** Converts an event to the steps that write it to the stream, in the dialect. */
-export function toStreamSteps(world: World, kind: GeneratedKind, event: JobEvent): StreamStep[] {
+export function toStreamSteps(
+	simulator: Simulator,
+	kind: GeneratedKind,
+	event: JobEvent,
+): StreamStep[] {
 	switch (event.type) {
 		case 'status':
-			return [eventText(world, `${kind}_generation_status`, statusData(world, event.word))];
+			return [eventText(simulator, `${kind}_generation_status`, statusData(simulator, event.word))];
 		case 'complete': {
-			const name = kind === 'image' ? world.dialect.imageEndEvent : `${kind}_generation_complete`;
-			return [eventText(world, name, JSON.stringify(toWireCompletion(world, event.items))), 'END'];
+			const name =
+				kind === 'image' ? simulator.dialect.imageEndEvent : `${kind}_generation_complete`;
+			return [
+				eventText(simulator, name, JSON.stringify(toWireCompletion(simulator, event.items))),
+				'END',
+			];
 		}
 		case 'error':
-			return [eventText(world, 'error', errorData(world, event.status, event.code)), 'END'];
+			return [eventText(simulator, 'error', errorData(simulator, event.status, event.code)), 'END'];
 		case 'cut':
 			return ['RESET'];
 	}
 }
 
 /** Returns the text of one server-sent event in the dialect. */
-function eventText(world: World, name: string, data: string): string {
-	const { sseComments, sseNewline, sseSpace } = world.dialect;
+function eventText(simulator: Simulator, name: string, data: string): string {
+	const { sseComments, sseNewline, sseSpace } = simulator.dialect;
 	const colon = sseSpace ? ': ' : ':';
 	const lines = [`event${colon}${name}`, `data${colon}${data}`, '', ''];
 	if (sseComments) lines.unshift(': keep-alive', '');
@@ -72,27 +84,27 @@ function eventText(world: World, name: string, data: string): string {
 }
 
 /** Returns the data of a status event in the dialect. */
-function statusData(world: World, word: string): string {
-	if (world.dialect.sseStatus === 'bare') return word;
-	return JSON.stringify(world.dialect.sseStatus === 'object' ? { status: word } : word);
+function statusData(simulator: Simulator, word: string): string {
+	if (simulator.dialect.sseStatus === 'bare') return word;
+	return JSON.stringify(simulator.dialect.sseStatus === 'object' ? { status: word } : word);
 }
 
 /** Returns the data of an error event in the dialect. */
-function errorData(world: World, status: number, code: string): string {
+function errorData(simulator: Simulator, status: number, code: string): string {
 	const shapes = {
 		object: JSON.stringify({ code: status, error: code }),
 		message: JSON.stringify({ message: code }),
 		string: JSON.stringify(code),
 		broken: `{"code": ${status}, "error": "${code}`,
 	};
-	return shapes[world.dialect.errorShape];
+	return shapes[simulator.dialect.errorShape];
 }
 
 /**
  * Starts an event stream. Returns the function that writes one step, after the steps before it. Steps after the end of
  * the stream or after a lost connection are dropped.
  */
-function openStream(world: World, exchange: Exchange): (step: StreamStep) => void {
+function openStream(simulator: Simulator, exchange: Exchange): (step: StreamStep) => void {
 	const { request, response } = exchange;
 	const write = async (step: StreamStep) => {
 		// On a busy machine, timers may fire in any order, so a status may come after the end.
@@ -100,14 +112,14 @@ function openStream(world: World, exchange: Exchange): (step: StreamStep) => voi
 		if (step === 'END') {
 			response.end();
 		} else if (step === 'RESET') {
-			await world.timers.pause(RESET_DELAY_MS);
+			await simulator.timers.pause(RESET_DELAY_MS);
 			exchange.cutByService = true;
 			request.socket.resetAndDestroy();
 		} else if (typeof step === 'object' && 'delayMs' in step) {
-			await world.timers.pause(step.delayMs);
+			await simulator.timers.pause(step.delayMs);
 		} else {
 			const data = Buffer.from(step as string);
-			const size = world.dialect.sseChunk || data.length;
+			const size = simulator.dialect.sseChunk || data.length;
 			for (let offset = 0; offset < data.length && response.writable; offset += size) {
 				response.write(data.subarray(offset, offset + size));
 				// A turn of the event loop between two writes keeps them in separate packets.
@@ -115,7 +127,7 @@ function openStream(world: World, exchange: Exchange): (step: StreamStep) => voi
 			}
 		}
 	};
-	writeHead(world, exchange, 200, STREAM_HEADERS);
+	writeHead(simulator, exchange, 200, STREAM_HEADERS);
 	response.flushHeaders();
 	let previousWrites = Promise.resolve();
 	return (step) => {

@@ -8,26 +8,26 @@ import {
 	type Reply,
 } from './replies.mts';
 import { scenariosIn } from './scenarios.mts';
-import type { World } from './world.mts';
+import type { Simulator } from './state.mts';
 
 const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 /** Answers a call about generations (§6.1), the history (§4.9) or the account (§4.10); undefined if it is none. */
-export function answerVideoAreaCall(world: World, call: Call): Reply | undefined {
+export function answerVideoAreaCall(simulator: Simulator, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
-			return generate(world, call, 'video');
+			return generate(simulator, call, 'video');
 		case 'POST /v1/video/ingredients-to-video':
-			return generate(world, call, 'video', 'ingredients');
+			return generate(simulator, call, 'video', 'ingredients');
 		case 'POST /v1/video/frames-to-video':
-			return generate(world, call, 'video', 'frames');
+			return generate(simulator, call, 'video', 'frames');
 		case 'POST /v1/video/create-image':
-			return generate(world, call, 'image');
+			return generate(simulator, call, 'image');
 		case 'GET /v1/video/histories':
-			return listHistory(world, call);
+			return listHistory(simulator, call);
 		case 'GET /v1/video/me':
-			return { status: 200, body: accountFields(world) };
+			return { status: 200, body: accountFields(simulator) };
 		default:
 			return undefined;
 	}
@@ -35,7 +35,7 @@ export function answerVideoAreaCall(world: World, call: Call): Reply | undefined
 
 /** Checks a request for a generation (§6.1) and starts it. */
 function generate(
-	world: World,
+	simulator: Simulator,
 	call: Call,
 	kind: CheckedGeneration['kind'],
 	images?: 'ingredients' | 'frames',
@@ -62,9 +62,9 @@ function generate(
 		if (!imageList.every(isBase64Image)) return errorReply(400, 'invalid_image');
 	}
 	const scenarios = scenariosIn(prompt);
-	const refusalReply = refusalOfCreateCall(world, call, scenarios);
+	const refusalReply = refusalOfCreateCall(simulator, call, scenarios);
 	if (refusalReply) return refusalReply;
-	const job = startGeneration(world, call, {
+	const job = startGeneration(simulator, call, {
 		kind,
 		prompt,
 		aspectRatio: String(ratio),
@@ -89,14 +89,14 @@ function isBase64Image(value: unknown): boolean {
 }
 
 /** Returns one page of the history (§4.9) in the JSON of the dialect. */
-function listHistory(world: World, call: Call): Reply {
-	const all = world.history.filter((item) => (item.owner ?? call.token) === call.token);
-	const page = pageOf(world, call, all, 1);
+function listHistory(simulator: Simulator, call: Call): Reply {
+	const all = simulator.history.filter((item) => (item.owner ?? call.token) === call.token);
+	const page = pageOf(simulator, call, all, 1);
 	if ('status' in page) return page;
-	const data = page.items.map((item) => toWireItem(world, item));
-	if (world.dialect.history === 'array') return { status: 200, body: data };
+	const data = page.items.map((item) => toWireItem(simulator, item));
+	if (simulator.dialect.history === 'array') return { status: 200, body: data };
 	const toWireNumber = (value: number) =>
-		world.dialect.historyNumbersAsStrings ? String(value) : value;
+		simulator.dialect.historyNumbersAsStrings ? String(value) : value;
 	const body = {
 		data,
 		total: toWireNumber(all.length),
@@ -108,10 +108,10 @@ function listHistory(world: World, call: Call): Reply {
 }
 
 /** Returns the account (§4.10) in the fields of the dialect. */
-function accountFields(world: World): Record<string, unknown> {
-	const total = world.options.credits ?? 1000;
-	const remaining = Math.max(0, total - world.chargedCalls);
-	if (world.dialect.account === 'quota') {
+function accountFields(simulator: Simulator): Record<string, unknown> {
+	const total = simulator.options.credits ?? 1000;
+	const remaining = Math.max(0, total - simulator.chargedCalls);
+	if (simulator.dialect.account === 'quota') {
 		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}
 	const expiresAt = new Date(Date.now() + 30 * 86_400_000).toISOString();

@@ -28,7 +28,7 @@ const DEFAULTS = {
  * The state of a running simulator, shared by its parts. Tests use it to see what happened and to cause faults.
  * `startSimulator` creates it.
  */
-export class World {
+export class Simulator {
 	/** The options of `startSimulator`, with defaults. */
 	readonly options: SimulatorOptions & typeof DEFAULTS;
 	/** The option `token`. The tokens of further accounts are in `options.otherTokens`. */
