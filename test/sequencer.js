@@ -9,8 +9,6 @@ const LONGEST = [
 	'test/pace/',
 	'test/check/',
 	'test/faults/faults.',
-	'test/engine/unknownTask.',
-	'test/engine/speechParts.',
 	'test/engine/paidOperations.',
 ];
 

@@ -315,9 +315,9 @@ describe.each(cases)('%s', (_, one) => {
 		],
 	])('fails without a word of other kinds of media: %s', async (_, fault) => {
 		fault();
-		const { all } = bad(
-			await run(node(parametersOf(one, { timeout: 5 })), { input: itemsOf('One') }),
-		);
+		fakeTime();
+		const subject = node(parametersOf(one, { timeout: 5 }));
+		const { all } = bad((await hasten(subject, { input: itemsOf('One') })).result);
 		expect(posts()).toBeGreaterThan(0);
 		expect(othersIn(all)).toEqual([]);
 	});

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { allClosed, bad, expectServed, good, hints, only, saved } from './seen';
 import {
+	ALWAYS,
 	answer,
 	message,
 	onCreate,
@@ -14,7 +15,7 @@ import {
 } from './service';
 import { wavHeader } from '../../simulator/media/wav.mts';
 import { begin, fakeTime, NODE, node, RETRY, run, sim, speech, start, task } from './setup';
-import { hasten } from './time';
+import { hasten, passUntil, passWhile } from './time';
 
 test('a text becomes a file, byte for byte, with one POST and one reading after the 100 % message', async () => {
 	const result = await run(speech('Hello.', { pollInterval: 60 }), { items: [{ a: 1 }] });
@@ -225,6 +226,18 @@ test.each([
 		await expectOnce(4);
 	},
 );
+
+test('Retry On Fail: a task that is unknown more than ten minutes after its creation is not replaced', async () => {
+	await start({ pace: 1 });
+	fakeTime();
+	const execution = await begin(node(speech('Long [sim:slow=600]'), RETRY));
+	await passUntil(() => sim.tasks.size === 1 && sim.countOpenSockets() === 1);
+	jest.setSystemTime(Date.now() + 660_000);
+	onRead(answer(404, { error: 'Task not found' }), ALWAYS);
+	sim.dropSockets();
+	expect(bad(await passWhile(execution.finished)).message).toContain('has no task with this ID');
+	expect(posts()).toBe(1);
+});
 
 test('a new execution of the same text is paid for, as it has to be', async () => {
 	for (let round = 0; round < 2; round++) good(await run(speech('Hello.')));

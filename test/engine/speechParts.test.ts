@@ -2,7 +2,20 @@ import { speechSeconds } from '../../simulator/media/wav.mts';
 import type { FaultAction } from '../../simulator/simulator.mts';
 import { allClosed, bad, expectServed, good, hints, only, out, saved, stored } from './seen';
 import { ALWAYS, answer, noCredit, onCreate, onFile, onRead, posts, taskOf } from './service';
-import { CONTINUE, EACH, ERROR_OUTPUT, image, NODE, node, run, sim, speech, texts } from './setup';
+import {
+	CONTINUE,
+	EACH,
+	ERROR_OUTPUT,
+	fakeTime,
+	image,
+	NODE,
+	node,
+	run,
+	sim,
+	speech,
+	texts,
+} from './setup';
+import { hasten, passWhile } from './time';
 import { expectSound, ids, sent, SENTENCES, split, TEXT, wait } from './longText';
 
 const audioUrls = () => ids().map((id) => sim.tasks.get(id)!.audioUrl);
@@ -109,9 +122,10 @@ describe('Collect with tasks that are not the parts of one text', () => {
 	});
 
 	test('does so also for those beside one that failed', async () => {
-		const taskIds = await begun();
+		fakeTime();
+		const taskIds = await passWhile(begun());
 		const fields = wait(`${taskIds[0]}, 4711, ${taskIds[1]}`, { joinFiles: false });
-		const items = out(await run(node(fields, CONTINUE)));
+		const items = out((await hasten(node(fields, CONTINUE))).result);
 		expect(items.map(({ json }) => [json.task_id, json.error_kind])).toEqual([
 			[taskIds[0], undefined],
 			['4711', expect.any(String)],
@@ -122,7 +136,8 @@ describe('Collect with tasks that are not the parts of one text', () => {
 
 test('Collect: a task that is unknown is named, and those that are there', async () => {
 	good(await run(split(SENTENCES.slice(0, 2).join(' '), {}, { waitForCompletion: false })));
-	const { message, description } = bad(await run(wait([...ids(), '4711'].join())));
+	fakeTime();
+	const { message, description } = bad((await hasten(wait([...ids(), '4711'].join()))).result);
 	expect(message).toContain('has no task with this ID: task_not_found – task 4711, part 3 of 3');
 	expect(description).toContain(ids().join(', '));
 	expect(posts()).toBe(2);
@@ -209,13 +224,14 @@ describe('what a failed part says of the other parts is what a retry charges', (
 	])('%s: only what is missing', async (_, action, calls, sentByRetry) => {
 		if (calls === 'reads') onRead(action, { times: 1, after: 1 });
 		else onCreate(action, { body: 'sentence 01', times: 1 });
-		const first = await run(subject());
+		fakeTime();
+		const { result: first } = await hasten(subject());
 		const { message, description } = bad(first);
 		expect(message).toContain('part 2 of 3');
 		expect(description).toContain('only what is missing is charged');
 		expect(description).not.toMatch(/all (?:its )?parts/i);
 		const before = posts();
-		only(await run(subject(), { retryOf: stored(first) }));
+		only((await hasten(subject(), { retryOf: stored(first) })).result);
 		expect(posts() - before).toBe(sentByRetry);
 	});
 
