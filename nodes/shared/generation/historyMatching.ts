@@ -82,9 +82,8 @@ export function matchHistory(
 	const missingFileCountOf = (owner: MediaRequest) => {
 		const ownEntries = entriesOf(owner);
 		const { requestedCount, announcedIds, files, failedIds } = owner;
-		const fileCount = Math.max(files.length, listedFilesOf(owner).length);
 		// A file that has failed is not missing. If it were, a file of another process could take its place.
-		const settledCount = fileCount + failedIds.length;
+		const settledCount = Math.max(files.length, listedFilesOf(owner).length) + failedIds.length;
 		// An error without an id may be about an announced file, but that is only known once its entry has failed.
 		const isUnknownFailed =
 			failedIds.includes(null) && !ownEntries.some((entry) => entry.hasFailed);
@@ -170,10 +169,8 @@ export function identifyOwners(
 ): Map<HistoryEntry, MediaRequest[]> {
 	const requestsByIdentifier = new Map<string, MediaRequest[]>();
 	for (const request of requests) {
-		for (const identifier of identifiersOfRequest(request)) {
-			const others = requestsByIdentifier.get(identifier) ?? [];
-			requestsByIdentifier.set(identifier, [...others, request]);
-		}
+		for (const one of identifiersOfRequest(request))
+			requestsByIdentifier.set(one, [...(requestsByIdentifier.get(one) ?? []), request]);
 	}
 	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
 	for (const entry of entries) {

@@ -101,10 +101,9 @@ export async function findInHistory(
 				throw isFailure(error, 'notFound') ? error.withDefaults({ transient: true }) : error;
 			},
 		);
-		const { accountKey } = api.credential;
 		otherRequests = requestsOfOtherTokens(request.prompt, ownRequests, entries);
 		const requests = [...ownRequests, ...otherRequests];
-		const matched = matchHistory(request, requests, entries, accountKey);
+		const matched = matchHistory(request, requests, entries, api.credential.accountKey);
 		const failedEntries = matched.filter((entry) => entry.hasFailed);
 		unmatchedEntries = failedEntries.length < matched.length ? [] : entries;
 		foundFiles = [...receivedFiles, ...furtherFilesOf(matched, receivedFiles)].slice(0, MAX_FILES);

@@ -94,8 +94,7 @@ function provenCreators(requests: MediaRequest[], subject: EventSubject): MediaR
 	const hasPath = ({ announcedIds, files: ownFiles }: MediaRequest) =>
 		(id === undefined || announcedIds.length === 0) &&
 		ownFiles.some(({ fileUrl }) => paths.has(withoutQuery(fileUrl)));
-	const isAttributed = ({ attributedIds = [] }: MediaRequest) =>
-		id !== undefined && attributedIds.includes(id);
+	const isAttributed = ({ attributedIds }: MediaRequest) => id && attributedIds?.includes(id);
 	return [...owners, ...requests.filter((one) => hasPath(one) || isAttributed(one))];
 }
 
