@@ -297,11 +297,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 test.each([
 	['have all they asked for', (number: number) => ({ announcedIds: [`e${number}`] })],
 	['lack something', () => ({})],
-])('900 earlier requests of its prompt that %s hold nobody up', (_, fields) => {
-	const all = Array.from({ length: 2000 }, (_, number) => listed({}, number));
+])('900 earlier requests of its long prompt that %s hold nobody up', (_, fields) => {
+	const prompt = 'word, '.repeat(4000).trim();
+	const all = Array.from({ length: 2000 }, (_, number) => listed({ prompt }, number));
 	const history = sortOldestFirst(toHistoryEntries(all.toReversed(), SERVICE));
-	const earlier = Array.from({ length: 900 }, (_, number) => lost(fields(number)));
-	const request = lost({});
+	const earlier = Array.from({ length: 900 }, (_, number) => lost({ prompt, ...fields(number) }));
+	const request = lost({ prompt });
 	const before = process.cpuUsage();
 	for (let look = 0; look < 5; look++)
 		matchHistory(request, [...earlier, request], history, ACCOUNT);

@@ -196,7 +196,7 @@ function isSurelyOfAnother(
 ): boolean {
 	const { prompt, createdAt } = entry;
 	if (!fitsKindAndRatio(request, entry)) return true;
-	if (prompt === '' || isSameText(prompt, request.prompt)) return false;
+	if (['', request.prompt].includes(prompt) || isSameText(prompt, request.prompt)) return false;
 	const isOlder = createdAt < earliestEntryTime(request) - zoneToleranceMs(entry);
 	return isOlder || knownRequests.some((other) => other.prompt === prompt);
 }
