@@ -16,16 +16,12 @@ const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 const onStep = (what: string) => console.error(`… ${what}`);
 
-/** An expected reason why the check cannot be done. Only its message is shown, without a stack. */
-class Refusal extends Error {}
-
 try {
 	process.exitCode = await main();
 } catch (error) {
-	const { name, code } = error as NodeJS.ErrnoException;
-	const isExpected = name === 'ExitPromptError' || /ERR_PARSE_ARGS|ENOENT/.test(String(code));
-	const isRefusal = error instanceof Refusal || isExpected;
-	console.error(isRefusal ? (error as Error).message : error);
+	// Only a mistake in this code needs its stack.
+	const isMistake = error instanceof TypeError && !('code' in error);
+	console.error(isMistake ? error : (error as Error).message);
 	process.exitCode = EXIT.notDone;
 }
 // Otherwise a connection that the other side never closes would keep the process alive.
@@ -33,14 +29,17 @@ process.exit();
 
 async function main(): Promise<number> {
 	const text = { type: 'string' } as const;
-	const isSet = { type: 'boolean' } as const;
-	const urls = { 'base-url': text, 'web-socket-url': text, 'allow-http': isSet };
+	const urls = {
+		'base-url': text,
+		'web-socket-url': text,
+		'allow-http': { type: 'boolean' },
+	} as const;
 	const { values } = parseArgs({ options: { ...urls, pay: text, replay: text } });
 	if (values.replay !== undefined) return await playAgain(values.replay);
 	const wanted: string[] = values.pay?.match(/[^\s,]+/g) ?? [];
 	const unknown = wanted.filter((name) => !Object.hasOwn(PAID, name));
 	if (unknown.length > 0)
-		throw new Refusal(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
+		throw new Error(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
 	const pay = Object.keys(PAID).filter((name) => wanted.includes(name));
 	if (values['base-url'] === undefined) {
 		const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
@@ -59,30 +58,30 @@ async function askForToken(): Promise<string> {
 	const given = process.env.MEDIA_GENERATION_TOKEN;
 	if (given !== undefined) return given;
 	if (isAsked) return await password({ message: 'API token (it is not shown):' });
-	throw new Refusal('Without a terminal, set MEDIA_GENERATION_TOKEN to the API token.');
+	throw new Error('Without a terminal, set MEDIA_GENERATION_TOKEN to the API token.');
 }
 
 /**
- * Reads the URLs and the token as the node does. Throws a Refusal if one of them is invalid. A token of fewer than six
+ * Reads the URLs and the token as the node does. Throws an Error if one of them is invalid. A token of fewer than six
  * characters is refused, because it could not be told apart from words, nor redacted.
  */
 function readCredential(fields: Partial<Credential>): Credential {
-	if (fields.apiToken!.length < 6) throw new Refusal('The API token is too short.');
+	if (fields.apiToken!.length < 6) throw new Error('The API token is too short.');
 	try {
 		return { ...shared.readCredential({ ...fields }), allowHttp: fields.allowHttp };
 	} catch (error) {
 		const { field, reason } = (error as { facts: { field: string; reason: string } }).facts;
-		throw new Refusal(`'${field}' ${reason.replace(/turn on .*/, 'add --allow-http')}.`);
+		throw new Error(`'${field}' ${reason.replace(/turn on .*/, 'add --allow-http')}.`);
 	}
 }
 
 async function askToPay(pay: string[], baseUrl: string): Promise<void> {
-	if (!isAsked) throw new Refusal('With --pay, the command asks first: run it in a terminal.');
+	if (!isAsked) throw new Error('With --pay, the command asks first: run it in a terminal.');
 	console.log(`This will be charged to your account at ${baseUrl}, each once:`);
 	for (const name of pay)
 		console.log(`  one ${PAID[name]!.contractRow.kind} (${name}): ${PAID[name]!.text}`);
 	if (!(await confirm({ message: 'Send it?', default: false })))
-		throw new Refusal('Nothing was sent.');
+		throw new Error('Nothing was sent.');
 }
 
 async function run(credential: Credential, pay: string[]): Promise<number> {
@@ -105,7 +104,7 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = shared.parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
-	if (recording?.format !== 4) throw new Refusal(`${file} is not a recording of this command.`);
+	if (recording?.format !== 4) throw new Error(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
 	console.log(lines.join('\n') || 'The node does the same as when it was recorded.');
 	return lines.length > 0 ? EXIT.limits : EXIT.works;

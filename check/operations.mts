@@ -8,21 +8,18 @@ import { eventually } from '../tools/eventually.mts';
 import { shared } from './shared.mts';
 import { record, type Exchange } from './wire.mts';
 
-interface Paid {
-	/** The part of the interface that the operation tests, as the report names it. */
-	part: string;
-	/** The row of the node's contract. */
-	contractRow: PaidOperation;
-	/** The text or prompt. It identifies nobody, so the recording keeps it. */
-	text: string;
-}
-
-const paid = (part: string, contractRow: PaidOperation, text: string): Paid => ({
-	...{ part, contractRow, text },
+/**
+ * `part` is what the operation tests, as the report names it, and `contractRow` the row of the node's contract. The text or
+ * prompt identifies nobody, so the recording keeps it.
+ */
+const paid = (part: string, contractRow: PaidOperation, text: string) => ({
+	part,
+	contractRow,
+	text,
 });
 const { image, textToVideo, ingredientsToVideo, framesToVideo } = shared.GENERATIONS;
 /** The operations that are charged, by the names that `--pay` takes. */
-export const PAID: Record<string, Paid> = {
+export const PAID: Record<string, ReturnType<typeof paid>> = {
 	speech: paid('§4.1–4.2 Speech', shared.SPEAK, 'This is a short test of the speech interface.'),
 	image: paid('§4.8 Image', image, 'A red kite above a green hill, in the morning.'),
 	video: paid('§4.5 Video from text', textToVideo, 'A red kite rises above a green hill.'),

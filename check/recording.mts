@@ -62,33 +62,22 @@ const WORDS_KEY = new RegExp(
 	'i',
 );
 /**
- * Matches an HTTP status of an error (without the word, it may be part of a telephone number), a duration, and what the
- * node quotes itself.
- */
-const HARMLESS =
-	/^(?:(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d|\d{1,3} s(?:econds)?|(?:Base|WebSocket) URL|API Token|Task IDs?)$/;
-/**
- * Matches what is judged as one in a sentence: a URL, quoted text of several words without its quotation marks, a
- * stand-in, a harmless number, an e-mail address, or a word.
+ * Matches what is judged as one in a sentence. What is kept is in a group: an HTTP status of an error (without the word, it
+ * may be part of a telephone number), a duration, and what the node quotes itself. The others are a URL, quoted text of
+ * several words without its quotation marks, an e-mail address, a stand-in, and a word.
  */
 const PART =
-	/https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|\b(?:text|word)-\d+|\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d\b|\b\d{1,3} s(?:econds)?\b|[^\s"'<>]{1,64}@[^\s"'<>]+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
+	/(\b(?:HTTP|[Ee]rror|[Cc]ode|[Ss]tatus|responded with) [2-5]\d\d\b|\b\d{1,3} s(?:econds)?\b|'(?:(?:Base|WebSocket) URL|API Token|Task IDs?)')|https?:\/\/[\w.:[\]-]+(?:\/[^\s"'<>”’»,;)]*)?|(?<=(?:^|[\s:(=])\\?["'“‘«])[^"'“”‘’«»\\]*\s[^"'“”‘’«»\\]*(?=\\?["'”’»](?:$|[\s"\\.,;:)}\]]))|[^\s"'<>]{1,64}@[^\s"'<>]+|\b(?:text|word)-\d+|[\p{L}\p{N}\p{M}\p{So}]+/gu;
 /** Matches keys whose numbers may be times. With other keys, the same number may be an ID or a telephone number. */
 const TIME_KEY = /at$|time|date|created|expires/i;
 /** Matches keys of error codes, which the node reads, such as 40400. They have at most five digits. */
 const CODE_KEY = /^(?:err(?:or)?_?)?code$/i;
-const FREE_PATHS: string[] = Object.values(shared.FREE_PATHS);
-/** Matches the ID in the path of a call. */
-const ID_IN_CALL = new RegExp(
-	`(?<=^(?:${FREE_PATHS.filter((path) => path.endsWith('/')).join('|')}))[^/?]+`,
-);
-const CALLS = [
-	...FREE_PATHS.map((path) => path.replace(/\/$/, '/[^/?]+')),
+const PATHS = [
+	...Object.values(shared.FREE_PATHS),
 	...shared.PAID_OPERATIONS.map(({ path }) => path),
-	'/ws',
 ];
-/** Matches the path of a call that the contract documents. */
-const CONTRACT_CALL = new RegExp(`(?:${CALLS.join('|')})/?(?=$|\\?)`);
+/** Matches a call that the contract documents, in a path, and its ID. */
+const CONTRACT_CALL = new RegExp(`(${PATHS.join('|')}|/ws)((?<=/)[^/?]+)?(/?)(?=$|\\?)`);
 /** A time more than this many ms ago may be somebody's date of birth. */
 const TEN_YEARS_MS = 10 * 365 * 86_400_000;
 /** Matches the start of a file that shows its type. Of its other bytes, nothing is kept. */
@@ -106,9 +95,8 @@ const redactorOf = (token: string): Redactor => {
 	return shared.combineRedactors([token, ...encoded].map(shared.redactor));
 };
 
-/** True if a part of a sentence can identify nobody: it consists of known words, means an error, or has an HTTP status. */
+/** True if a part of a sentence can identify nobody: it consists of known words, or means an error. */
 function isHarmless(part: string): boolean {
-	if (HARMLESS.test(part)) return true;
 	// The node finds some meanings in a part of a word, also of another language, such as `rechargez`.
 	if (/^[a-z]{1,12}$/i.test(part) && shared.meaningOf(part) !== undefined) return true;
 	return part.split(/(?<=\p{Ll})(?=\p{Lu})/u).every((word) => {
@@ -137,16 +125,20 @@ const isTime = (value: string | number): boolean =>
 	Math.abs(Date.now() - shared.asTime(value)) < TEN_YEARS_MS &&
 	(typeof value === 'number' || TIME.exec(value)?.[0] === value);
 
-/** Returns a recorded line of an outcome without its stand-ins, so that it is the same whatever they are. */
+/** Returns the part of a line of an outcome that is the same in a replay, whatever the stand-ins and the token are. */
 export function lineOf(line: string): string {
-	if (!/^(?:error|hint|fields): /.test(line)) return line;
-	// The node truncates long sentences, and where it does that depends on the stand-ins and on the token.
-	const words = line.split(/[*•]{5}/)[0]!.split(/[\s,]+/);
-	return words
-		.filter((word) => !/[\d…]/.test(word))
-		.slice(0, 40)
-		.join(' ')
-		.trim();
+	if (line.startsWith('fields: '))
+		return line
+			.replace(/,|\S*\d\S*/g, '')
+			.replace(/ +/g, ' ')
+			.trim();
+	// The node truncates long sentences, and where it does that depends on the stand-ins.
+	return /^(?:error|hint): /.test(line)
+		? line
+				.split(/\S*[\d*•…]/)[0]!
+				.slice(0, 200)
+				.trim()
+		: line;
 }
 
 /** Replaces whatever may identify somebody by stand-ins. The same value always gets the same stand-in. */
@@ -184,13 +176,10 @@ export class StandIns {
 	/** Returns a call of the contract with a stand-in for its id. Any other path is that of a file. */
 	#path(path: string): string {
 		if (path === '/') return path;
-		const call = CONTRACT_CALL.exec(path)?.[0];
-		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&');
+		const [, call, id = '', slash] = CONTRACT_CALL.exec(path) ?? [];
+		const pages = path.match(/(?<=[?&])page(?:_size)?=\d{1,3}\b/g)?.join('&') ?? '';
 		if (call !== undefined)
-			return (
-				call.replace(ID_IN_CALL, (id) => encodeURIComponent(this.#id(unescape(id)))) +
-				(pages ? `?${pages}` : '')
-			);
+			return call + encodeURIComponent(this.#id(unescape(id))) + slash + pages.replace(/^./, '?$&');
 		const file = path.split('?')[0]!;
 		const ending = FILE_EXTENSION.exec(file)?.[0] ?? '';
 		return this.#standIn('file address', file, (count) => `/files/${count}${ending}`);
@@ -210,7 +199,8 @@ export class StandIns {
 
 	#sentence = (text: string): string =>
 		// Elsewhere, too few words stay for a token.
-		this.redact.text(text).replace(PART, (part) => {
+		this.redact.text(text).replace(PART, (part, kept) => {
+			if (kept) return part;
 			if (/^https?:/.test(part)) return this.#url(part);
 			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase()) + meaningIn(part);
 		});

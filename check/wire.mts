@@ -16,26 +16,7 @@ interface Piece {
 }
 
 /** One request and its answer, or one WebSocket. */
-export interface Exchange {
-	/** When the exchange began, in ms since 1970. */
-	at: number;
-	origin: string;
-	method: string;
-	/** The path with its query; without it for a WebSocket, because that query contains the token. */
-	path: string;
-	/** 0 if there was no answer; 101 for an open WebSocket. */
-	status: number;
-	http: string;
-	headers: IncomingHttpHeaders;
-	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
-	ended?: number;
-	/** Why the exchange ended early; for a WebSocket, why it ended. */
-	broke?: string;
-	/** The size of a file; 0 for a text. */
-	bytes: number;
-	/** The events of a stream, the messages of a WebSocket, or the one piece of any other answer. */
-	pieces: Piece[];
-}
+export type Exchange = Omit<LiveExchange, 'keep' | 'end' | 'fail' | 'answer'>;
 
 /** How many bytes are kept of a file. Without a remainder, they can be part of a text in base64. */
 export const FILE_START_BYTES = 24;
@@ -54,24 +35,29 @@ export const hasFile = ({ pieces }: Exchange) => pieces[0]?.base64 !== undefined
 export const formOf = ({ method, status }: Pick<Exchange, 'method' | 'status'>, text: string) =>
 	method === 'POST' && status === 200 ? shared.formOf(text) : 'plain';
 
-const finishFlush = constants.Z_SYNC_FLUSH;
-/** Decoders of compressed answers, which may have been cut. */
-const DECODERS: Record<string, (bytes: Buffer) => Buffer> = {
-	gzip: (bytes) => unzipSync(bytes, { finishFlush }),
-	deflate: (bytes) => unzipSync(bytes, { finishFlush }),
-	br: (bytes) => brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
-};
+/** Decodes an answer, which may have been cut. */
+function decode(bytes: Buffer, coding?: string): Buffer {
+	if (coding === 'br')
+		return brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
+	const isZipped = coding === 'gzip' || coding === 'deflate';
+	return isZipped ? unzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }) : bytes;
+}
 
-/** An exchange that is being recorded. Its pieces are read from the bytes that have arrived. */
-export class LiveExchange implements Exchange {
+/** An exchange that is being recorded. */
+export class LiveExchange {
+	/** When the exchange began, in ms since 1970. */
 	at = Date.now();
 	origin: string;
 	method: string;
+	/** The path with its query; without it for a WebSocket, because that query contains the token. */
 	path: string;
+	/** 0 if there was no answer; 101 for an open WebSocket. */
 	status = 0;
 	http = '';
 	headers: IncomingHttpHeaders = {};
+	/** When the exchange ended, in ms since it began; undefined if it has not ended. */
 	ended?: number;
+	/** Why the exchange ended early; for a WebSocket, why it ended. */
 	broke?: string;
 	readonly #parts: Array<{ ms: number; bytes: Buffer }> = [];
 
@@ -117,7 +103,7 @@ export class LiveExchange implements Exchange {
 	#body(count = this.#parts.length): Buffer {
 		const bytes = Buffer.concat(this.#parts.slice(0, count).map((part) => part.bytes));
 		try {
-			return DECODERS[this.headers['content-encoding']?.toLowerCase() ?? '']?.(bytes) ?? bytes;
+			return decode(bytes, this.headers['content-encoding']?.toLowerCase());
 		} catch {
 			return bytes;
 		}
@@ -130,11 +116,13 @@ export class LiveExchange implements Exchange {
 		return this.status !== 101 && shared.invalidFileReason(start, undefined) === undefined;
 	}
 
+	/** The size of a file; 0 for a text. */
 	get bytes(): number {
 		const body = this.#body();
 		return this.#isFile(body) ? body.length : 0;
 	}
 
+	/** The events of a stream, the messages of a WebSocket, or the one piece of any other answer. */
 	get pieces(): Piece[] {
 		const parts = this.#parts;
 		if (this.status === 101) return parts.map(({ ms, bytes }) => ({ ms, text: `${bytes}` }));
