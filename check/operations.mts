@@ -208,7 +208,9 @@ export async function runPaid(session: Session, pay: string[], voice = ''): Prom
 	const lineOf = ({ name }: { name: string }) => `event: ${name}`;
 	// What was detected when it was recorded is waited for, however busy this machine is.
 	const isDue = () => missing().some((each) => find('trigger')?.lines.includes(lineOf(each)));
-	do await eventually('all events', 30_000, isOver).catch(() => {});
+	// A message about speech comes no later than its file, unlike an entry in the history.
+	const patienceMs = missing().some(({ value }) => value === 'generated') ? 30_000 : 10_000;
+	do await eventually('all events', patienceMs, isOver).catch(() => {});
 	while (!isOver() && isDue());
 	listening.lines = [
 		...missing().map(({ name }) => `error: it does not detect: ${name}`),

@@ -268,23 +268,17 @@ const SHOWN_HEADERS = /^(?:server|content-encoding|cf-mitigated|.*rate-?limit.*)
 export function edgeRow(runs: Run[]): Row {
 	const exchanges = runs.flatMap((run) => run.exchanges);
 	const first = exchanges.find(({ status, method }) => status > 0 && method === 'GET');
+	const headers = Object.entries(first?.headers ?? {})
+		.filter(([name]) => !ORDINARY_HEADERS.test(name))
+		// What follows in a header may name a machine.
+		.map(([name, value]) =>
+			SHOWN_HEADERS.test(name) ? `${name}: ${/\S+/.exec(`${value}`)}` : name,
+		);
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
-	const remarks = [
-		`HTTP/${first?.http}`,
-		first?.origin.startsWith('http:') && 'not encrypted',
-		...Object.entries(first?.headers ?? {})
-			.filter(([name]) => !ORDINARY_HEADERS.test(name))
-			// What follows in a header may name a machine.
-			.map(([name, value]) =>
-				SHOWN_HEADERS.test(name) ? `${name}: ${/\S+/.exec(`${value}`)}` : name,
-			),
-		...new Set(redirects),
-	];
 	const inN8n =
-		redirects.length > 0
-			? 'follows redirects of files, and within the host those of reads, and of create calls with 307 or 308'
-			: 'nothing: the node speaks HTTP/1.1';
-	return row('The server and its edge', true, remarks, inN8n);
+		'the node speaks HTTP/1.1, and follows redirects of files, and others within the host';
+	const said = [`HTTP/${first?.http}`, ...headers, ...new Set(redirects)];
+	return row('The server and its edge', true, said, inN8n);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */

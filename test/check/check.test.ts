@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,15 +43,12 @@ test('each operation that is charged can be tried with --pay, and docs/check.md 
 	expect(Object.keys(PAID).filter((name) => !list.includes(`\`${name}\``))).toEqual([]);
 });
 
-/** Answers with JSON, by the end of the path. */
-const answering =
-	(answers: Record<string, unknown>): Handler =>
-	({ url, headers }, response) => {
-		if (!headers.authorization?.endsWith(TOKEN))
-			return response.writeHead(401).end('{"error":"invalid_token"}');
-		const [, found] = Object.entries(answers).find(([end]) => url!.includes(end)) ?? [];
-		response.writeHead(found ? 200 : 404).end(JSON.stringify(found ?? {}));
-	};
+/** Refuses any token. */
+const refusing: Handler = ({ headers: { authorization } }, response) =>
+	// The row shows 500 characters, which end within the token.
+	response
+		.writeHead(401)
+		.end(`{"error":"no: ${authorization} ${btoa(TOKEN)}${` ${TOKEN}`.repeat(40)}"}`);
 
 /** Gives all answers in its own dialect, compressed, and tells in each of people. */
 function dialect(): Handler {
@@ -105,22 +102,8 @@ test.concurrent.each<Row>([
 	],
 	[
 		'with a wrong token, which the service repeats',
-		({ headers: { authorization } }, response) =>
-			response
-				.writeHead(401)
-				// The row shows 500 characters, which end within the token.
-				.end(`{"error":"no: ${authorization} ${btoa(TOKEN)}${` ${TOKEN}`.repeat(40)}"}`),
+		refusing,
 		[/Account \| .* HTTP 401 with JSON: no: [\w-]+(?: \*{5})+ \| .*API Token \| fails$/m],
-	],
-	[
-		'one that has only speech',
-		answering({ '/voices': [{ id: 7 }] }),
-		[
-			/The token \| there \| a wrong token: HTTP 401/,
-			/Voices \| different \| .*; the ID is called `id` \| lists the voices/,
-			/History \| not there \| .* \| a video or image whose stream breaks is lost/,
-			/not there \| HTTP 401 with no JSON \| the node polls every 5 s; .* 'Task IDs' \| limits/,
-		],
 	],
 	[
 		'one that hangs but for its history, which is empty',
@@ -182,30 +165,32 @@ function takeRecording(said: string): Recording {
 	return JSON.parse(text) as Recording;
 }
 
+/** Starts the command. Resolves with its exit code and what it has said once it has ended. */
+function start(args: string[], env = {}) {
+	const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env } });
+	const ended = Promise.all([once(child, 'close'), textOf(child.stdout), textOf(child.stderr)]);
+	return { child, ended: ended.then(([[code], ...said]) => [code, said.join('')] as const) };
+}
+
 test.concurrent('an unencrypted service behind a proxy is checked with --allow-http', async () => {
-	const proxy = await FakeService.start(answering({}));
-	const proxies = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '' };
-	const env = { ...process.env, ...proxies, MEDIA_GENERATION_TOKEN: 'wrong-token' };
-	const args = [main, '--base-url', 'http://acme.example'];
-	const { status, stderr } = spawnSync(process.execPath, args, { env });
-	expect([status, `${stderr}`]).toEqual([3, expect.stringMatching(/network that .* --allow-http/)]);
-	const said = await textOf(spawn(process.execPath, [...args, '--allow-http'], { env }).stdout);
+	const proxy = await FakeService.start(refusing);
+	const env = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '', MEDIA_GENERATION_TOKEN: TOKEN };
+	const args = ['--base-url', 'http://acme.example'];
+	expect(await start(args, env).ended).toEqual([3, expect.stringMatching(/ .* --allow-http/)]);
+	const [, said] = await start([...args, '--allow-http'], env).ended;
 	await proxy.stop();
 	expect(said).toMatch(/HTTP 401[^]*“Authorization/);
 	takeRecording(said);
 });
 
 test.concurrent('what may have been charged is named and recorded after Ctrl+C', async () => {
-	const child = spawn(process.execPath, [main, '--pay', 'image']);
-	const ended = once(child, 'close');
-	const output = textOf(child.stdout);
+	const { child, ended } = start(['--pay', 'image']);
 	await new Promise<void>((resolve) => {
 		child.stderr.on('data', (part) => /image starting/.test(part) && resolve());
 	});
 	child.kill('SIGINT');
-	expect(await ended).toEqual([3, null]);
-	const said = await output;
-	expect(said).toMatch(/May have been charged: image/);
+	const [code, said] = await ended;
+	expect([code, said]).toEqual([3, expect.stringMatching(/May have been charged: image/)]);
 	const recording = takeRecording(said);
 	const image = recording.runs.find(({ operation }) => operation === 'image');
 	expect(image!.exchanges.map(({ method }) => method)).toContain('POST');
