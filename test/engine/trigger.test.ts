@@ -86,17 +86,21 @@ describe('a task that completes', () => {
 	});
 });
 
-it('a task that has failed without a reason is told all the same', async () => {
-	const trigger = await activateListening({ parameters: { events: ['failed'] } });
-	onRead(answer(200, { status: 'error' }), ALWAYS);
+it.each([
+	[{ error: 'No voice' }, 'No voice'],
+	[{}, 'The service gave no reason'],
+])('a task that has failed is told once, and why: %j', async (reason, error) => {
+	const setting = { parameters: { events: ['failed'] }, nodeId: error };
+	const trigger = await activateListening(setting);
+	onRead(answer(200, { status: 'error', ...reason }), ALWAYS);
 	sim.broadcast(message('7', 100));
 	const [only] = await trigger.has(1);
-	expect(only!.item.json).toMatchObject({
-		event: 'failed',
-		status: 'error',
-		error: 'The service gave no reason',
-		error_kind: 'other',
-	});
+	const expected = { event: 'failed', status: 'error', error, error_kind: 'other' };
+	expect(only!.item.json).toMatchObject(expected);
+	await trigger.close();
+	const next = await activateListening(setting);
+	sim.broadcast(message('8', 100));
+	expect((await next.has(1))[0]!.item.json.task_id).toBe('8');
 });
 
 it('a task that has completed is told a minute later without its audio, and why', async () => {

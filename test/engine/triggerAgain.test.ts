@@ -1,4 +1,5 @@
 import type { IRun } from 'n8n-workflow';
+import { logged, removeLog } from '../faults/log.mts';
 import { ALWAYS, answer, message, onFile, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
 import { pass, passUntil, passWhile } from './time';
@@ -10,6 +11,8 @@ import {
 	onAll,
 	type TriggerSetting,
 } from './triggerSetup';
+
+afterAll(removeLog);
 
 describe('a restart of n8n', () => {
 	it('tells of two hundred tasks that ended meanwhile within half a minute, though n8n has saved nothing', async () => {
@@ -25,6 +28,35 @@ describe('a restart of n8n', () => {
 		expect(await passUntil(() => after.started.length >= 200)).toBeLessThanOrEqual(30);
 		expect(new Set(after.events()).size).toBe(after.started.length);
 		expect(before.started).toEqual([]);
+	});
+
+	it('tells of a task that has ended while twenty executions ran', async () => {
+		const before = await activateListening({ nodeId: 'full', executionsLast: true });
+		const other = await activate();
+		onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+		for (let n = 0; n < 21; n++) sim.broadcast(message(`${n}`, 100));
+		await Promise.all([before.has(20), other.has(21)]);
+		await before.close();
+		const after = await activate({ nodeId: 'full' });
+		await after.has(1);
+		expect(new Set([...before.events(), ...after.events()]).size).toBe(21);
+	});
+
+	it('reads no task again whose end is known, though nobody listens for it', async () => {
+		const setting = { nodeId: 'unwanted', parameters: { events: ['failed'] } };
+		const before = await activateListening(setting);
+		onRead(answer(200, { status: 'completed', audio_url: '/a.wav' }), ALWAYS);
+		sim.broadcast(message('over', 100));
+		await sim.waitFor(() => readings('over').length === 1);
+		sim.clearFaults();
+		onRead(answer(200, { status: 'error' }), ALWAYS);
+		sim.broadcast(message('failed', 100));
+		await before.has(1);
+		await before.close();
+		await activateListening(setting);
+		sim.broadcast(message('next', 100));
+		await sim.waitFor(() => readings('next').length === 1);
+		expect(readings('over')).toHaveLength(1);
 	});
 });
 
@@ -45,7 +77,7 @@ it('a task first heard of at 100 % is told once, whatever its record says of its
 
 it('a task that the service does not know is not looked up for ever', async () => {
 	await start({ pace: 0 });
-	await activateListening();
+	const trigger = await activateListening({ nodeId: 'never' });
 	fakeTime();
 	onRead(answer(404, {}), { path: '/v1/labs/task/never', ...ALWAYS });
 	sim.broadcast(message('never', 100));
@@ -60,10 +92,14 @@ it('a task that the service does not know is not looked up for ever', async () =
 	const most = await asked(3);
 	expect(most).toBeGreaterThan(1);
 	expect(await asked(5)).toBe(most);
+	await trigger.close();
+	await passWhile(activate({ nodeId: 'never' }));
+	expect(await asked(1)).toBe(most);
 });
 
-it('a task that could not be read for two hours is told within minutes', async () => {
+it('a task that could not be read for two hours is told within minutes, and the log names it once', async () => {
 	await start({ pace: 0 });
+	const before = await logged();
 	fakeTime();
 	const trigger = await passWhile(activate({ parameters: { events: ['failed'] } }));
 	onRead(answer(400, {}), ALWAYS);
@@ -73,6 +109,8 @@ it('a task that could not be read for two hours is told within minutes', async (
 	onRead(answer(200, { status: 'error', error: 'No voice' }), ALWAYS);
 	expect(await passUntil(() => trigger.started.length === 1, 3600)).toBeLessThan(360);
 	expect(readings().length).toBeLessThan(40);
+	const warnings = (await logged()).slice(before.length).split('Media Generation Trigger: ');
+	expect(warnings).toHaveLength(2);
 });
 
 const busy = () => new Error('SQLITE_BUSY: database is locked');
@@ -202,14 +240,15 @@ describe('an event whose execution n8n could not start', () => {
 		expect(next.events()).toEqual([`completed ${taskId} 100`]);
 	});
 
-	it.each(['The execution was cancelled manually', 'No active execution found'])(
-		'is not one whose execution has begun: %s',
-		async (text) => {
-			const trigger = await refusing(1, {}, () => new Error(text));
-			await createTask('Stopped');
-			await passUntil(() => trigger.started.length === 1);
-			await jest.advanceTimersByTimeAsync(600_000);
-			expect(trigger.started.length).toBe(1);
-		},
-	);
+	it.each([
+		'The execution was cancelled manually',
+		'No active execution found',
+		'job stalled more than maxStalledCount',
+	])('is not one whose execution has begun: %s', async (text) => {
+		const trigger = await refusing(1, {}, () => new Error(text));
+		await createTask('Stopped');
+		await passUntil(() => trigger.started.length === 1);
+		await jest.advanceTimersByTimeAsync(600_000);
+		expect(trigger.started.length).toBe(1);
+	});
 });

@@ -62,6 +62,19 @@ it('a task that was dropped a moment before its end is followed again', async ()
 	await passUntil(() => trigger.started.length === 1);
 });
 
+it('of tasks that do not end, a thousand are followed', async () => {
+	fakeTime();
+	onRead(answer(200, { status: 'processing' }), ALWAYS);
+	await activateListening();
+	sim.broadcast(message('first', 50));
+	sim.broadcast(message('first', 60));
+	// It would be read before all others.
+	await pass(5);
+	for (let n = 0; n < 1000; n++) sim.broadcast(message(`silent-${n}`, 50));
+	await passUntil(() => readings('silent').length > 0);
+	expect(readings('first')).toEqual([]);
+});
+
 it('a task of its own sub-workflow may go on while a thousand others end', async () => {
 	await start({ pace: 1 });
 	fakeTime();

@@ -139,6 +139,15 @@ describe('a token that is refused while the workflow is active', () => {
 		expect(trigger.errors.length).toBe(1);
 	});
 
+	it('ends the trigger also while its WebSocket stays open, once it can read no task', async () => {
+		fakeTime();
+		const trigger = await activateListening();
+		refuseToken();
+		sim.broadcast(message('refused', 100));
+		await passUntil(() => trigger.errors.length > 0, 200);
+		expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
+	});
+
 	it('for twelve seconds is not noticed by anybody', async () => {
 		await start({ pace: 0 });
 		fakeTime();
