@@ -16,7 +16,7 @@ import { eventsField, taskIdsField } from '../shared/n8n/triggerEvents';
 import type { Redactor } from '../shared/parsing/redaction';
 import { hasWebSocket } from '../shared/speech/accountSocket';
 import type { Activation } from './activation/activation';
-import { Outbox, staticDataCopies } from './activation/outbox';
+import { Outbox, staticDataCopies, type OutboxItem } from './activation/outbox';
 import { supportsDeduplication } from './activation/executionQueue';
 import { HistoryWatch } from './generated/historyWatch';
 import { downstreamCreationCheck } from './activation/downstream';
@@ -163,12 +163,12 @@ function watchesOf(activation: Activation) {
 	// A manual test starts with an empty outbox and saves nothing.
 	const copies = isManual ? () => [] : staticDataCopies(context, closing);
 	const nodeKey = isManual ? '' : identityKey;
-	const outboxArgs = (subject: string) =>
-		[copies, `${subject} of ${baseUrl}`, nodeKey, supportsDeduplication(context)] as const;
+	const replaysEmitted = supportsDeduplication(context);
+	const newOutbox = <Item extends OutboxItem, Cursor>(subject: string) =>
+		new Outbox<Item, Cursor>(copies, `${subject} of ${baseUrl}`, nodeKey, replaysEmitted);
 	const watches = [];
-	if (settings.listensForTasks)
-		watches.push(new TaskWatch(activation, new Outbox(...outboxArgs('tasks'))));
+	if (settings.listensForTasks) watches.push(new TaskWatch(activation, newOutbox('tasks')));
 	if (settings.listensForHistory)
-		watches.push(new HistoryWatch(activation, new Outbox(...outboxArgs('generated'))));
+		watches.push(new HistoryWatch(activation, newOutbox('generated')));
 	return watches;
 }
