@@ -34,13 +34,13 @@ const MIN_CUT_OFF_LETTERS = 40;
  * True if a service may show the text `sent` as `shown`: with other white space, punctuation or capitals, or shortened.
  */
 export function isSameText(shown: string, sent: string): boolean {
-	const [shownWords, sentWords] = [wordsOf(shown), wordsOf(sent)];
-	const mayBeCutOff = /(?:…|\.\.\.)$/.test(shown) || shownWords.length >= MIN_CUT_OFF_LETTERS;
-	return mayBeCutOff ? sentWords.startsWith(shownWords) : shownWords === sentWords;
+	const [shownLetters, sentLetters] = [lettersOf(shown), lettersOf(sent)];
+	const mayBeCutOff = /(?:…|\.\.\.)$/.test(shown) || shownLetters.length >= MIN_CUT_OFF_LETTERS;
+	return mayBeCutOff ? sentLetters.startsWith(shownLetters) : shownLetters === sentLetters;
 }
 
 /** Returns the letters, digits and symbols of a text, in lower case. */
-const wordsOf = (text: string) =>
+const lettersOf = (text: string) =>
 	text
 		.normalize('NFC')
 		.toLowerCase()
