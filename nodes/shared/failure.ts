@@ -81,6 +81,7 @@ export interface FailureFacts {
 	isInCredential?: boolean;
 	/** The indexes, from 0, of all input items that have the same fault, which was found before anything was sent. */
 	itemIndexes?: number[];
+	/** How many items the run has. */
 	itemCount?: number;
 	/** The bad value of a field, as messages show it, such as `"abc"`. */
 	badValue?: string;
@@ -113,6 +114,7 @@ export interface FailureFacts {
 	maxPaidRequests?: number;
 	/** True if the service may have accepted and charged a create call whose result is unknown. */
 	mayBeCharged?: boolean;
+	/** The kind of media that the failed operation creates. For `selfTrigger`, see `nodeName`. */
 	mediaKind?: MediaKind;
 	/** True when the same request may succeed a moment later. */
 	transient?: boolean;

@@ -22,9 +22,9 @@ const MAX_SLOT_HOLD_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 3_600_000;
 /** The maximum number of attempts to emit an event, if n8n fails to start its execution. They take about a day. */
 const MAX_EMIT_ATTEMPTS = 45;
-/** The longest pause between two attempts, in ms. */
+/** The longest pause between two attempts to emit a final event, in ms. */
 const MAX_EMIT_PAUSE_MS = 3_600_000;
-/** The same for an event that later events of its task wait for. */
+/** The longest pause between two attempts to emit any other event, in ms. Later events of its task wait for it. */
 const MAX_PROGRESS_PAUSE_MS = 60_000;
 
 /** One event that should start one execution. */
@@ -67,7 +67,7 @@ export class ExecutionQueue {
 		await this.emitFrom(0, emission);
 	}
 
-	/** Makes the attempts from `firstAttempt` on. `item` is that of earlier attempts. */
+	/** Makes the attempts from number `firstAttempt` on. `item` is that of the earlier attempts, if there were any. */
 	private async emitFrom(
 		firstAttempt: number,
 		emission: Emission,

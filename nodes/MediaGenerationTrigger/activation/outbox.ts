@@ -62,7 +62,7 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 	itemsByKey = new Map<string, Item>();
 	/** How far the trigger has read the history; undefined before the first read. */
 	cursor?: Cursor;
-	/** Is called with the key of an event that `reopen` has made due again. The next read of the history finds others. */
+	/** Is called with the key of an event that `reopen` has made due again. A HistoryWatch needs no call: it polls. */
 	onReopened?: (key: string) => void;
 	/** The outbox of the next activation in this process, which has loaded these events. */
 	private successor?: Outbox<Item, Cursor>;

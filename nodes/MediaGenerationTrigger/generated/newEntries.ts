@@ -57,7 +57,7 @@ export type PollState = Pick<HistoryOutbox, 'itemsByKey' | 'cursor'>;
  *
  * @param listedEntries the entries of this poll, oldest first
  * @param previous the state after the previous poll
- * @param accountKey the account key
+ * @param accountKey that of the credential; the first poll of another account, with no known entry, emits nothing
  * @param now the current time, in ms since 1970
  */
 export function findEndedEntries(

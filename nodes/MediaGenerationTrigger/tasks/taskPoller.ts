@@ -13,10 +13,11 @@ import type { Outbox, OutboxItem } from '../activation/outbox';
 import type { Emission, ExecutionQueue } from '../activation/executionQueue';
 
 /**
- * The pause between two polls of a task while the socket is closed, in ms. It doubles each time that the task can't be
- * read, up to MAX_RETRY_PAUSE_MS.
+ * The pause between two polls of a task while the socket is closed, in ms. It is also the first pause after a wait that
+ * has failed; the next ones double.
  */
 const POLL_INTERVAL_MS = 30_000;
+/** The longest pause after a wait that has failed, in ms. */
 const MAX_RETRY_PAUSE_MS = 300_000;
 
 /** Follows one speech task to its end, and emits its events in order. Call `follow` once. */
