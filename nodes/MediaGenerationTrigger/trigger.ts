@@ -25,7 +25,7 @@ import { TaskWatch } from './tasks/taskWatch';
 
 /**
  * Modes in which n8n activates a trigger by itself, as after a restart. If the trigger throws, n8n soon stops retrying
- * it, so a failure that may be temporary must not be thrown.
+ * it, so a failure that may be transient must not be thrown.
  */
 const SYSTEM_ACTIVATION_MODES: WorkflowActivateMode[] = ['init', 'leadershipChange'];
 
@@ -90,7 +90,7 @@ class ListeningTrigger {
 			return this.startInBackground(activation);
 		const error = await tokenError(activation.api, 0, signal);
 		if (signal.aborted) return;
-		// A temporary failure, such as an outage, does not prevent publishing.
+		// A transient failure, such as an outage, does not prevent publishing.
 		if (error !== undefined && (isManual || !isTransientOrOutOfCredit(error))) throw error;
 		await Promise.all(this.watches.map(async (watch) => await watch.start()));
 		// n8n stores this now, and then only when an execution starts.
@@ -129,8 +129,8 @@ class ListeningTrigger {
 	/** Reports `failure` to n8n and closes the trigger; if the token was refused, only once that is confirmed. */
 	private async endWithError(failure: Failure, api: Api): Promise<void> {
 		const { signal } = this.closeController;
-		const mayBeTemporary = failure.kind === 'tokenRefused';
-		const confirmedFailure = mayBeTemporary ? await confirmTokenRefusal(api, signal) : failure;
+		const mayBeTransient = failure.kind === 'tokenRefused';
+		const confirmedFailure = mayBeTransient ? await confirmTokenRefusal(api, signal) : failure;
 		if (!confirmedFailure || signal.aborted) return;
 		this.context.emitError(this.asNodeError(confirmedFailure));
 		this.close();

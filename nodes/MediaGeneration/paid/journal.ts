@@ -280,7 +280,7 @@ export class JournalEntry {
 
 	/**
 	 * Writes the entry, and counts the reserved request as sent. Call it right before the create call is sent:
-	 * from then on the service may have accepted the call, even if n8n stops before the answer arrives.
+	 * from then on the service may have accepted the call, even if n8n stops before the response arrives.
 	 */
 	setSent(value: JournalValue): void {
 		sharedCalls().reservedBy.delete(this.sharedKey);

@@ -16,7 +16,7 @@ import type { GenerationOrder } from './generationOrder';
 import type { ItemContext } from './operation';
 
 /**
- * How long the result of a create call is searched for after a server error or an answer of another server, in ms. It
+ * How long the result of a create call is searched for after a server error or a response of another server, in ms. It
  * is short, because the service most likely did not accept the call.
  */
 const SEARCH_AFTER_ERROR_MS = 10_000;

@@ -40,7 +40,7 @@ export class HistoryWatch {
 
 	/**
 	 * Polls once, and goes on polling in the background until the trigger is closed, even if the first poll fails. Call
-	 * it once. Throws a Failure if the first poll fails for a reason that is not temporary, or in a manual test for any
+	 * it once. Throws a Failure if the first poll fails for a reason that is not transient, or in a manual test for any
 	 * reason.
 	 */
 	async start(): Promise<void> {

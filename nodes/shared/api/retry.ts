@@ -70,7 +70,7 @@ interface BaseCall extends Pick<HttpRequest, 'query'> {
 }
 
 /**
- * A call that is not charged. Unless `retry` is `never`, it is sent again after a temporary failure. Every POST counts
+ * A call that is not charged. Unless `retry` is `never`, it is sent again after a transient failure. Every POST counts
  * as charged, so that none is sent again by mistake.
  */
 export interface FreeCall extends BaseCall {

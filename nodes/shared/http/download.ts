@@ -57,7 +57,7 @@ async function throwOnErrorStatus(response: HttpResponse, signal: AbortSignal): 
 	if (status >= 200 && status < 300 && status !== 206) return;
 	const reason = readErrorText(await readErrorBody(response, signal).catch(() => ''));
 	const isPermanentStatus = status === 401 || status === 410 || (status >= 300 && status < 400);
-	// A web page with 401 or 403 probably comes from a proxy, so the failure is temporary.
+	// A web page with 401 or 403 probably comes from a proxy, so the failure is transient.
 	const isProxyPage = [401, 403].includes(status) && /html/i.test(headers['content-type'] ?? '');
 	const text = `the file host responded with ${status}${reason ? ` (${reason})` : ''}`;
 	throw downloadFailure(text, isProxyPage || !isPermanentStatus, {
@@ -119,9 +119,9 @@ function detectType(
 		: invalidFileReason(head, contentType);
 	if (!invalidReason) return fileTypeOf(head, contentType, url, kind);
 	// A `data:` URL would give the same bytes again, and a host rarely sends missing subtitles later.
-	const isTemporary = url !== 'data:' && !isSubtitles;
+	const mayChange = url !== 'data:' && !isSubtitles;
 	// A host may also say with the status 200 that a signed URL has expired.
-	throw downloadFailure(invalidReason, isTemporary, { isUrlRefused: true });
+	throw downloadFailure(invalidReason, mayChange, { isUrlRefused: true });
 }
 
 /** Tries once to download a file. Throws a Failure, or an error of the connection or of n8n's storage. */
@@ -178,7 +178,7 @@ function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
 }
 
 /**
- * Downloads a file into n8n's binary storage, with retries after temporary failures, and resolves with its binary data.
+ * Downloads a file into n8n's binary storage, with retries after transient failures, and resolves with its binary data.
  * Throws a Failure. After an abort of `signal`, it is the signal's reason, or the last failure if that reason is a
  * timeout.
  */

@@ -103,7 +103,7 @@ class TaskObservations {
 
 	/**
 	 * Returns the error to report when the wait ends with `error`. If the service has told nothing of the task, the
-	 * temporary Failure of the last read tells more than a timeout. A throttled read does not: it says that the service
+	 * transient Failure of the last read tells more than a timeout. A throttled read does not: it says that the service
 	 * is there.
 	 */
 	errorToReport(error: unknown): unknown {

@@ -10,7 +10,7 @@ import type { ItemContext } from '../../run/operation';
 /** The create call of one speech task, for a whole text or for one part of it. */
 export interface SpeechOrder {
 	operation: PaidSpeechOperation;
-	/** If the create call gets no answer, a trigger recognizes the task only by `input`, its text. */
+	/** If the create call gets no response, a trigger recognizes the task only by `input`, its text. */
 	requestBody: ServiceRecord & { input: string };
 	entry: JournalEntry;
 }
@@ -75,7 +75,7 @@ async function create(
 		creator: creatorOf(item.context),
 		sentAt: Date.now(),
 	});
-	// The failure of another item does not abort the call, because the answer tells which task was charged.
+	// The failure of another item does not abort the call, because the response tells which task was charged.
 	const taskId = await withDeadline(timeoutMs, item.abortInFlight, async (abortInFlight) => {
 		return await api.createTask(operation, requestBody, {
 			stopStarting,
