@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { errorKindOf, Failure } from '../shared/failure';
 import { toNodeError } from '../shared/n8n/nodeErrors';
 import type { Redactor } from '../shared/parsing/redaction';
-import { toOutputRecord } from '../shared/parsing/responses';
+import { toOutputRecord } from '../shared/parsing/outputRecord';
 import type { FailedResult } from './run/operation';
 
 /** Makes the output item of a failed result. Saved workflows read its fields: their names must not change. */

@@ -13,7 +13,7 @@ import { NodeParameters } from '../../shared/n8n/parameters';
 import { selfStartFailureOfExecution } from '../../shared/n8n/selfStart';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
-import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/responses';
+import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/outputRecord';
 import { collectableTasks, Journal, type JournalEntry } from '../paid/journal';
 import { canceledSummary, chargeSummary, type ItemRequest } from '../paid/summary';
 import { ConcurrencyLimiter } from './concurrency';

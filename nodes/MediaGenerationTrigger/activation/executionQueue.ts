@@ -10,7 +10,7 @@ import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/responses';
+import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/outputRecord';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
 
