@@ -1,6 +1,6 @@
 /*
- * `npm run release`: checks that the package can be released, and tags it. Nothing leaves this
- * machine: pushing the tag publishes it. `npm run release -- --dry-run` checks and makes no tag.
+ * `npm run release`: checks that the package can be released, and tags it on this machine. Pushing the tag publishes it.
+ * `npm run release -- --dry-run` only checks.
  */
 import { parseArgs } from 'node:util';
 import { cleanEnvironment, runHere } from '../process.mjs';
@@ -9,7 +9,7 @@ import { git, readRelease } from './checks.mts';
 const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
 const folder = process.cwd();
 
-/** What has to be green; `test:package` has both legs of n8n's scan. */
+/** The commands that must succeed. `test:package` runs both parts of n8n's scan. */
 const COMMANDS = [['run', 'lint'], ['test'], ['run', 'test:package']];
 
 function refuse(problems: string[]): never {
@@ -25,7 +25,7 @@ for (const args of COMMANDS) {
 	const code = await runHere('npm', args, { cwd: folder, env: cleanEnvironment() });
 	if (code !== 0) refuse([`npm ${args.join(' ')} is not green (exit code ${code}).`]);
 }
-// They may have changed files.
+// The commands may have changed files.
 const after = readRelease(folder).problems;
 if (after.length > 0) refuse(after);
 
