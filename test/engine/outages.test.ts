@@ -66,9 +66,9 @@ test.each<[string, Batch]>([
 		const all = Promise.all(Array.from({ length: atOnce }, execute));
 		void all.finally(() => (isOver = true));
 		await pass(15);
-		front.forget();
+		front.clearRules();
 		await passUntil(() => isOver, 900);
-		await passUntil(() => sim.countOpenSockets() === 0 && front.open() === 0);
+		await passUntil(() => sim.countOpenSockets() === 0 && front.countConnections() === 0);
 		await all;
 		const lost = output.filter(({ json }) => json.error).map(({ json }) => String(json.error));
 		expect(output).toHaveLength(rows);
@@ -106,7 +106,7 @@ test('images that wait for memory are not sent once the service is away', async 
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
 	await pass(20);
-	front.forget();
+	front.clearRules();
 	await passUntil(() => isOver, 900);
 	expect(good(await finished).filter(({ json }) => !json.error)).toHaveLength(10 - sent);
 	expect(sent).toBeLessThanOrEqual(3);
@@ -120,7 +120,7 @@ test('while a quota is used up after an outage, the account is read for few of t
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
 	await pass(5);
-	front.forget();
+	front.clearRules();
 	const quota = JSON.stringify({ error: 'quota_exceeded' });
 	front.on(/^POST/, (_, response) =>
 		response.writeHead(429, { 'content-type': 'application/json' }).end(quota),
@@ -143,13 +143,13 @@ describe.each(OUTAGES)('where the service is away, with %s,', (_, away) => {
 	test('a Collect that begins meanwhile outlives it: the file comes out', async () => {
 		const taskId = await createTask(sim, 'Paid for.');
 		front.on(/./, away);
-		front.upgrades = 'page';
+		front.webSocketMode = 'page';
 		const { finished } = await begin(collect(taskId), { credential: { baseUrl: front.url } });
 		let isOver = false;
 		void finished.finally(() => (isOver = true));
 		await pass(60);
-		front.forget();
-		front.upgrades = 'pass';
+		front.clearRules();
+		front.webSocketMode = 'pass';
 		await passUntil(() => isOver, 10);
 		expect(good(await finished)[0]!.binary!.data!.mimeType).toBe('audio/wav');
 		expect(sim.chargedCalls).toBe(1);

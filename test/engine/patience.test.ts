@@ -54,7 +54,7 @@ describe('behind something that', () => {
 	async function failing(operation: string) {
 		const setting = { credential: { baseUrl: front.url } };
 		const { result, seconds } = await hasten(OPERATIONS[operation]!(), setting);
-		await passUntil(() => front.open() === 0);
+		await passUntil(() => front.countConnections() === 0);
 		expect(sim.leaks).toEqual([]);
 		const files = front.requests.filter((line) => line.includes('/files/'));
 		return { words: bad(result).all, seconds, files: files.length };
@@ -80,7 +80,7 @@ describe('behind something that', () => {
 	test.each(['get', 'collect', 'history', 'video', 'image'])(
 		'has files that go silent, %s tries five times, for a minute each',
 		async (operation) => {
-			front.serve(fileBegun);
+			front.serveFile(fileBegun);
 			const { words, seconds, files } = await failing(operation);
 			expect(words).toMatch(/the connection was lost during the download/);
 			expect(files).toBe(5);
@@ -91,8 +91,8 @@ describe('behind something that', () => {
 
 	test('has pages without an end in place of files, get gives them up and closes each', async () => {
 		let most = 0;
-		front.serve(({ headers }, response) => {
-			most = Math.max(most, front.open());
+		front.serveFile(({ headers }, response) => {
+			most = Math.max(most, front.countConnections());
 			response.writeHead(headers.authorization ? 401 : 200).write(PAGE.repeat(100));
 		});
 		// With the token and without it.
@@ -103,7 +103,7 @@ describe('behind something that', () => {
 	test.each(['speak', 'video', 'image'])(
 		'does not know a file yet, %s waits about 20 seconds',
 		async (operation) => {
-			front.serve((_, response) => response.writeHead(404).end());
+			front.serveFile((_, response) => response.writeHead(404).end());
 			const { words, seconds, files } = await failing(operation);
 			expect(words).toMatch(/the file host responded with 404/);
 			expect(files).toBeGreaterThan(4);

@@ -24,7 +24,7 @@ const neverDone = { ...on.read, ...always, ...answer(200, { id: 1, status: 'proc
 const lostStream = { ...on.create, action: { sse: [status('starting'), 'END' as const] } };
 
 function fileFrom(handle: Handler): Row['make'] {
-	return async (stage) => (await stage.front()).serve(handle);
+	return async (stage) => (await stage.proxy()).serveFile(handle);
 }
 function dribbling(...file: Parameters<Handler>): void {
 	fileBegun(...file);

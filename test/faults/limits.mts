@@ -55,7 +55,7 @@ const limits: Row[] = [
 	row('An error response whose body never ends, or breaks off', [SPEAK, VIDEO, 'account:get'], {
 		isLong: true,
 		make: async (stage) => {
-			(await stage.front()).on(/v1/, (_, response) => {
+			(await stage.proxy()).on(/v1/, (_, response) => {
 				response.writeHead(402, { 'content-length': 100 });
 				response.write('{"error": "insufficient_credits"');
 				if (stage.operation === VIDEO) setTimeout(() => response.destroy(), 20);

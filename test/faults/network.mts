@@ -86,10 +86,10 @@ const network: Row[] = [
 /** Restarts the server once `waitUntilDue` has resolved. */
 function restarted(waitUntilDue: (stage: Stage) => Promise<void>): Pick<Row, 'make' | 'during'> {
 	return {
-		make: async (stage) => void (await stage.front()),
+		make: async (stage) => void (await stage.proxy()),
 		during: async (stage) => {
 			await waitUntilDue(stage);
-			await (await stage.front()).restart(400);
+			await (await stage.proxy()).restart(400);
 		},
 	};
 }
@@ -97,9 +97,9 @@ function restarted(waitUntilDue: (stage: Stage) => Promise<void>): Pick<Row, 'ma
 /** The create call is accepted, but answered only once its result is in the history, and then by `handle`. */
 export function accepted(handle: Handler): Row['make'] {
 	return async (stage) => {
-		const front = await stage.front();
-		front.on(/^POST \/v1\/video/, async (request, response) => {
-			front.forward(request);
+		const proxy = await stage.proxy();
+		proxy.on(/^POST \/v1\/video/, async (request, response) => {
+			proxy.forward(request);
 			await stage.sim.waitFor(() => stage.sim.history.length > 0);
 			handle(request, response);
 		});

@@ -95,12 +95,12 @@ export const dialect = (
 export const inFront =
 	(matches: RegExp, handle: Handler, times?: number): Row['make'] =>
 	async (stage) =>
-		void (await stage.front()).on(matches, handle, times);
+		void (await stage.proxy()).on(matches, handle, times);
 
 /** The service accepts connections, but never answers. */
 export const neverAnswers: Row['make'] = async (stage) => {
 	stage.sim.setWebSocketMode('hang');
-	(await stage.front()).on(/./, silent);
+	(await stage.proxy()).on(/./, silent);
 };
 
 /** Asserts that no file was requested, so that no redirect or URL was followed. */

@@ -1,16 +1,16 @@
-import type { Upgrades } from '../service/fakeService.mts';
+import type { WebSocketMode } from '../service/fakeService.mts';
 import { row, SPEAK, type Row } from './row.mts';
 
 /** Puts a proxy in front of the service that treats WebSockets like this. */
-const upgraded =
-	(upgrades: Upgrades): Row['make'] =>
+const withWebSocketMode =
+	(mode: WebSocketMode): Row['make'] =>
 	async (stage) => {
-		(await stage.front()).upgrades = upgrades;
+		(await stage.proxy()).webSocketMode = mode;
 	};
 
 const BLOCKED: Array<[how: string, make: Row['make']]> = [
 	['403', ({ sim }) => sim.setWebSocketMode('refuse')],
-	['200 with a web page', upgraded('page')],
+	['200 with a web page', withWebSocketMode('page')],
 	['the handshake is never answered', ({ sim }) => sim.setWebSocketMode('hang')],
 ];
 
@@ -24,7 +24,7 @@ const sockets: Row[] = [
 		}),
 	),
 	row('The WebSocket is half open: it stays open, but no more messages arrive', [SPEAK], {
-		make: upgraded('deaf'),
+		make: withWebSocketMode('deaf'),
 		note: 'polling finds it; since the close frame is never answered, one such connection per account remains',
 	}),
 	row('The WebSocket is dropped again and again', [SPEAK], {

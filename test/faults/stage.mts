@@ -69,7 +69,7 @@ export class Stage {
 	}
 
 	/** Returns the proxy between n8n and the simulator. The first call starts it; its URL is then the Base URL. */
-	async front(): Promise<FakeService> {
+	async proxy(): Promise<FakeService> {
 		return (this.fake ??= await FakeService.inFrontOf(this.sim.baseUrl));
 	}
 
@@ -99,7 +99,11 @@ export class Stage {
 
 	/** Returns how many connections and WebSockets of n8n are open. */
 	countOpen(): number {
-		return this.sim.countOpenSockets() + this.sim.countOpenConnections() + (this.fake?.open() ?? 0);
+		return (
+			this.sim.countOpenSockets() +
+			this.sim.countOpenConnections() +
+			(this.fake?.countConnections() ?? 0)
+		);
 	}
 
 	async start(setting: Setting = {}): Promise<RunningWorkflow> {

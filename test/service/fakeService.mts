@@ -20,7 +20,7 @@ export type Upgrade = (
 ) => void | Promise<void>;
 
 /** How WebSockets are passed on: `page` refuses them with a web page; `deaf` opens them, but passes no messages on. */
-export type Upgrades = 'pass' | 'page' | 'deaf';
+export type WebSocketMode = 'pass' | 'page' | 'deaf';
 
 interface Rule {
 	matches: RegExp;
@@ -35,7 +35,7 @@ interface Rule {
  */
 export class FakeService {
 	/** How WebSockets are passed on to the target. */
-	upgrades: Upgrades = 'pass';
+	webSocketMode: WebSocketMode = 'pass';
 	/** All requests in order, such as `GET /v1/labs/voices?page=0`. */
 	readonly requests: string[] = [];
 	private readonly rules: Rule[] = [];
@@ -80,7 +80,7 @@ export class FakeService {
 	}
 
 	/** Returns how many connections are open. */
-	open(): number {
+	countConnections(): number {
 		return this.connections.size;
 	}
 
@@ -91,7 +91,7 @@ export class FakeService {
 	}
 
 	/** Answers as if a file were ready at once. `handle` serves the file. */
-	serve(handle: Handler): void {
+	serveFile(handle: Handler): void {
 		const file = `${this.url}/files/x`;
 		const result = { id: 'x', status: 'completed', audio_url: file, file_url: file };
 		this.on(/^GET \/files\//, handle)
@@ -100,7 +100,7 @@ export class FakeService {
 	}
 
 	/** Removes all rules that were added with `on`. */
-	forget(): void {
+	clearRules(): void {
 		this.rules.length = 0;
 	}
 
@@ -161,7 +161,7 @@ export class FakeService {
 	}
 
 	private upgrade(request: IncomingMessage, socket: Socket, early: Buffer): void {
-		if (this.upgrades === 'page') {
+		if (this.webSocketMode === 'page') {
 			const head = `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${PAGE.length}`;
 			return void socket.end(`${head}\r\nConnection: close\r\n\r\n${PAGE}`);
 		}
@@ -177,9 +177,9 @@ export class FakeService {
 		let isAnswered = false;
 		behind.on('data', (part) => {
 			// In the mode `deaf`, only the answer to the handshake is passed on.
-			if (this.upgrades === 'deaf' && isAnswered) return;
+			if (this.webSocketMode === 'deaf' && isAnswered) return;
 			isAnswered = true;
-			socket.write(this.upgrades === 'deaf' ? upToHead(part) : part);
+			socket.write(this.webSocketMode === 'deaf' ? upToHead(part) : part);
 		});
 	}
 }

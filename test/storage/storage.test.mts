@@ -304,7 +304,7 @@ describe('videos-to-s3: every new video of the account', { timeout: 600_000 }, (
 			request.resume();
 			response.writeHead(503).end();
 		};
-		bucket.forget();
+		bucket.clearRules();
 		bucket.on(/./, handle, times);
 	}
 	const gone = (times: number) =>

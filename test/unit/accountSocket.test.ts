@@ -311,7 +311,7 @@ it('a service that never answers the closing is left with one connection that wa
 		await jest.advanceTimersByTimeAsync(1000);
 		await settle();
 	}
-	expect([requests.length, service.open()]).toEqual([2, 2]);
+	expect([requests.length, service.countConnections()]).toEqual([2, 2]);
 	// Nor is a silent one replaced while that one is there.
 	const { subscription } = await follow();
 	await jest.advanceTimersByTimeAsync(300_000);
