@@ -6,6 +6,7 @@ import { monotonicNow, withDeadline } from '../../nodes/shared/async/deadline';
 import { Queue } from '../../nodes/shared/async/queue';
 import { Semaphore } from '../../nodes/shared/async/semaphore';
 import { Throttle } from '../../nodes/shared/pace/throttle';
+import { fakeTime } from '../service/fakeTime.mts';
 
 test('more bytes than the limit come alone into memory, and are not overtaken', async () => {
 	const memory = new Semaphore(100);
@@ -85,91 +86,96 @@ test('rows that wait put no listeners on a signal that they share', async () => 
 	listen.mockRestore();
 	expect(count).toBe(0);
 });
+describe('the slots of an account', () => {
+	// After a second an account has more slots, and a busy machine may take that second.
+	beforeEach(() => void fakeTime());
+	afterEach(() => void jest.useRealTimers());
 
-const many = (api: FakeApi, count = 20) => Array.from({ length: count }, () => api);
-const settle = async () => await new Promise((resolve) => setImmediate(resolve));
+	const many = (api: FakeApi, count = 20) => Array.from({ length: count }, () => api);
+	const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
-/** Begins a run of one unit for each of these APIs. */
-function beginRun(apis: FakeApi[]) {
-	const started: FakeApi[] = [];
-	/** Each ends a unit that was started, with or without success. */
-	const ends: Array<(hasSucceeded: boolean) => void> = [];
-	let release = () => {};
-	const released = new Promise<boolean>((resolve) => (release = () => resolve(true)));
-	// As in each run of the node, those of one account share one object.
-	const own = new Map(apis.map((api) => [api, { ...api }]));
-	const units = apis.map((api) => ({ api: own.get(api)!, shared: api }));
-	const ended = new ConcurrencyLimiter(0).forEach(units, async ({ shared }) => {
-		started.push(shared);
-		const end = new Promise<boolean>((resolve) => ends.push(resolve));
-		return await Promise.race([end, released]);
-	});
-	return { started, ends, release, ended };
-}
-const endAll = async (runs: Array<ReturnType<typeof beginRun>>) => {
-	for (const { release } of runs) release();
-	await Promise.all(runs.map(({ ended }) => ended));
-};
+	/** Begins a run of one unit for each of these APIs. */
+	function beginRun(apis: FakeApi[]) {
+		const started: FakeApi[] = [];
+		/** Each ends a unit that was started, with or without success. */
+		const ends: Array<(hasSucceeded: boolean) => void> = [];
+		let release = () => {};
+		const released = new Promise<boolean>((resolve) => (release = () => resolve(true)));
+		// As in each run of the node, those of one account share one object.
+		const own = new Map(apis.map((api) => [api, { ...api }]));
+		const units = apis.map((api) => ({ api: own.get(api)!, shared: api }));
+		const ended = new ConcurrencyLimiter(0).forEach(units, async ({ shared }) => {
+			started.push(shared);
+			const end = new Promise<boolean>((resolve) => ends.push(resolve));
+			return await Promise.race([end, released]);
+		});
+		return { started, ends, release, ended };
+	}
+	const endAll = async (runs: Array<ReturnType<typeof beginRun>>) => {
+		for (const { release } of runs) release();
+		await Promise.all(runs.map(({ ended }) => ended));
+	};
 
-test.each([
-	{ runCount: 5, slots: 2 },
-	{ runCount: 12, slots: 1 },
-])('$runCount runs of an account share what slow start allows', async ({ runCount, slots }) => {
-	const api = newApi();
-	const runs = Array.from({ length: runCount }, () => beginRun(many(api)));
-	await settle();
-	const counts = runs.map(({ started }) => started.length);
-	await endAll(runs);
-	expect(counts).toEqual(Array(runCount).fill(slots));
-	// Nothing is left of them: the next run begins as alone.
-	const next = beginRun(many(api));
-	await settle();
-	const nextCount = next.started.length;
-	await endAll([next]);
-	expect(nextCount).toBe(10);
-});
-
-test.each([
-	{ name: 'slow start', limit: Infinity, before: [10, 1], ended: 6, after: [11, 5] },
-	{ name: 'the concurrency limit', limit: 4, before: [4, 1], ended: 3, after: [5, 2] },
-])(
-	'a slot of $name that becomes free goes to the run that uses the fewest',
-	async ({ limit, before, ended, after }) => {
+	test.each([
+		{ runCount: 5, slots: 2 },
+		{ runCount: 12, slots: 1 },
+	])('$runCount runs of an account share what slow start allows', async ({ runCount, slots }) => {
 		const api = newApi();
-		if (limit < Infinity) api.throttle.limit.onRefused(monotonicNow(), limit + 1);
-		const first = beginRun(many(api));
+		const runs = Array.from({ length: runCount }, () => beginRun(many(api)));
 		await settle();
-		const second = beginRun(many(api));
+		const counts = runs.map(({ started }) => started.length);
+		await endAll(runs);
+		expect(counts).toEqual(Array(runCount).fill(slots));
+		// Nothing is left of them: the next run begins as alone.
+		const next = beginRun(many(api));
 		await settle();
-		const counts = () => [first, second].map(({ started }) => started.length);
-		const countsBefore = counts();
-		for (const end of first.ends.slice(0, ended)) {
-			end(false);
+		const nextCount = next.started.length;
+		await endAll([next]);
+		expect(nextCount).toBe(10);
+	});
+
+	test.each([
+		{ name: 'slow start', limit: Infinity, before: [10, 1], ended: 6, after: [11, 5] },
+		{ name: 'the concurrency limit', limit: 4, before: [4, 1], ended: 3, after: [5, 2] },
+	])(
+		'a slot of $name that becomes free goes to the run that uses the fewest',
+		async ({ limit, before, ended, after }) => {
+			const api = newApi();
+			if (limit < Infinity) api.throttle.limit.onRefused(monotonicNow(), limit + 1);
+			const first = beginRun(many(api));
 			await settle();
-		}
-		const countsAfter = counts();
-		await endAll([first, second]);
-		// The second run begins with one slot too many, so the first slot that becomes free goes to nobody.
-		expect([countsBefore, countsAfter]).toEqual([before, after]);
-	},
-);
+			const second = beginRun(many(api));
+			await settle();
+			const counts = () => [first, second].map(({ started }) => started.length);
+			const countsBefore = counts();
+			for (const end of first.ends.slice(0, ended)) {
+				end(false);
+				await settle();
+			}
+			const countsAfter = counts();
+			await endAll([first, second]);
+			// The second run begins with one slot too many, so the first slot that becomes free goes to nobody.
+			expect([countsBefore, countsAfter]).toEqual([before, after]);
+		},
+	);
 
-test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
-	const api = newApi();
-	const long = beginRun([api]);
-	for (let count = 0; count < 50; count++) await endAll([beginRun([api])]);
-	const next = beginRun(many(api, 50));
-	await settle();
-	const count = next.started.length;
-	await endAll([long, next]);
-	expect(count).toBe(9);
-});
+	test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
+		const api = newApi();
+		const long = beginRun([api]);
+		for (let count = 0; count < 50; count++) await endAll([beginRun([api])]);
+		const next = beginRun(many(api, 50));
+		await settle();
+		const count = next.started.length;
+		await endAll([long, next]);
+		expect(count).toBe(9);
+	});
 
-test('a run has a slot of each of its accounts, whatever another run uses', async () => {
-	const [one, other] = [newApi(), newApi()];
-	const runs = [beginRun(many(one)), beginRun([...many(other), one])];
-	await settle();
-	const count = runs[1]!.started.filter((api) => api === one).length;
-	await endAll(runs);
-	expect(count).toBe(1);
+	test('a run has a slot of each of its accounts, whatever another run uses', async () => {
+		const [one, other] = [newApi(), newApi()];
+		const runs = [beginRun(many(one)), beginRun([...many(other), one])];
+		await settle();
+		const count = runs[1]!.started.filter((api) => api === one).length;
+		await endAll(runs);
+		expect(count).toBe(1);
+	});
 });
