@@ -28,7 +28,7 @@ const COPIED = [
 	'simulator',
 	'tools/eventually.mts',
 ];
-const TESTS = ['engine', 'faults', 'service', 'equality.js', 'sequencer.js'].map(
+const TESTS = ['engine', 'faults', 'service', 'environment.js', 'equality.js', 'sequencer.js'].map(
 	(name) => `test/${name}`,
 );
 const SETTINGS = ['gulpfile.js', 'jest.config.js', 'package.json', 'tsconfig.json'];
