@@ -1,5 +1,5 @@
 import { sleep } from 'n8n-workflow';
-import { bad, good, out } from './seen';
+import { bad, good, only, out } from './seen';
 import { ALWAYS, answer, onCreate, onFile, posts, requests, taskOf } from './service';
 import {
 	account,
@@ -36,6 +36,12 @@ const rows = (...items: Array<[token: string, t: string]>) => ({
 	credential: TOKEN,
 	items: items.map(([token, t]) => ({ token, t })),
 });
+
+/** An image that n8n has stored, and that counts as so many bytes. */
+const storedImage = async (bytes: number) => {
+	const result = await run(image('A boat'), { binaryMode: 'filesystem' });
+	return { ...only(result).binary!.data!, bytes };
+};
 
 const owner = (text: string) => taskOf(text).token;
 
@@ -110,19 +116,21 @@ test('images that wait for memory leave the place of their account to speech', a
 	// So the node learns the limit.
 	good(await run(speech(EACH), rows([ada, 'One'], [ada, 'Two'])));
 	onCreate({ hang: true }, { ...ALWAYS, body: 'Bob' });
-	// It takes more than half of the memory for images; the line breaks don't count as image.
-	const data = 'iVBORw0KGgo=' + '\n'.repeat(55e6);
-	const binary = { image: { data, mimeType: 'image/png' } };
+	// It counts as more than half of the memory for images.
+	const binary = { image: await storedImage(41e6) };
 	const fields = { resource: 'video', operation: 'ingredientsToVideo', download: false };
 	const subject = { ...fields, prompt: '={{ $json.t }}', binaryPropertyName: 'image', options: {} };
 	const pictureOf = async (token: string, t: string) =>
-		await begin(subject, { credential: TOKEN, input: [{ json: { token, t }, binary }] });
+		await begin(subject, {
+			...{ credential: TOKEN, binaryMode: 'filesystem' },
+			input: [{ json: { token, t }, binary }],
+		});
 	const held = await pictureOf(bob, 'Bob');
-	await sim.waitFor(() => requests('POST', '/v1/video').length === 1);
+	await sim.waitFor(() => requests('POST', '/v1/video/ingredients').length === 1);
 	const waiting = await pictureOf(ada, 'Ada');
 	await sleep(500);
 	good(await run(speech(EACH, { timeout: 15 }), rows([ada, 'Three'])));
-	expect(requests('POST', '/v1/video')).toHaveLength(1);
+	expect(requests('POST', '/v1/video/ingredients')).toHaveLength(1);
 	held.cancel();
 	good(await waiting.finished);
 });
@@ -179,8 +187,7 @@ describe('after a refused token', () => {
 	});
 
 	test('no row that waits for memory sends its images', async () => {
-		const data = Buffer.alloc(15_000_000).fill('89504e470d0a1a0a', 0, 8, 'hex').toString('base64');
-		const image = { data, mimeType: 'image/png' };
+		const image = await storedImage(15e6);
 		const fields = { resource: 'video', operation: 'ingredientsToVideo', download: false };
 		const subject = { ...fields, prompt: 'P', binaryPropertyName: 'image', options: {} };
 		const input = items(6).map((json) => ({ json, binary: { image } }));
@@ -188,8 +195,9 @@ describe('after a refused token', () => {
 			{ ...answer(401, { error: 'invalid_token' }), delayMs: 1000 },
 			{ ...ALWAYS, after: 1 },
 		);
-		expect(out(await run(node(subject, CONTINUE), { input }))).toHaveLength(6);
-		expect(posts()).toBeLessThan(6);
+		const result = await run(node(subject, CONTINUE), { input, binaryMode: 'filesystem' });
+		expect(out(result)).toHaveLength(6);
+		expect(requests('POST', '/v1/video/ingredients').length).toBeLessThan(6);
 	});
 
 	test.each([

@@ -1,10 +1,23 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { FakeService, type Handler } from '../service/fakeService.mts';
 import { createTask } from '../service/order.mts';
-import { bad, good } from './seen';
+import { bad, good, only } from './seen';
 import { tasks } from './service';
-import { begin, CONTINUE, fakeTime, node, RETRY, sim, speech, start, task, video } from './setup';
-import { hasten, pass, passUntil } from './time';
+import {
+	begin,
+	CONTINUE,
+	fakeTime,
+	image,
+	node,
+	RETRY,
+	run,
+	sim,
+	speech,
+	start,
+	task,
+	video,
+} from './setup';
+import { hasten, pass, passUntil, passWhile } from './time';
 
 /* A proxy in front of the service that answers 502 for some seconds, as when the service restarts. */
 
@@ -91,9 +104,9 @@ test('a batch ends once no row has been accepted for a whole Timeout', async () 
 });
 
 test('images that wait for memory are not sent once the service is away', async () => {
-	// One row takes more than half of the memory for images; the line breaks don't count as image.
-	const data = 'iVBORw0KGgo=' + '\n'.repeat(40e6);
-	const binary = { data: { data, mimeType: 'image/png', fileName: 'a.png' } };
+	const made = await passWhile(run(image('A'), { binaryMode: 'filesystem' }));
+	// One row counts as more than half of the memory for images.
+	const binary = { data: { ...only(made).binary!.data!, bytes: 30e6 } };
 	const input = Array.from({ length: 10 }, () => ({ json: {}, binary }));
 	let sent = 0;
 	front.on(/./, (request, response) => {
@@ -102,7 +115,8 @@ test('images that wait for memory are not sent once the service is away', async 
 	});
 	const fields = { operation: 'ingredientsToVideo', binaryPropertyName: 'data', download: false };
 	const subject = node(video('They dance', {}, fields), CONTINUE);
-	const { finished } = await begin(subject, { input, credential: { baseUrl: front.url } });
+	const setting = { credential: { baseUrl: front.url }, binaryMode: 'filesystem' } as const;
+	const { finished } = await begin(subject, { input, ...setting });
 	let isOver = false;
 	void finished.finally(() => (isOver = true));
 	await pass(20);

@@ -88,7 +88,11 @@ describe('a stream without end', () => {
 		['white space', '', ' '],
 		['comments', '', ': ping\n\n'],
 		['one comment', ':', 'x'],
-		['signs of life', '', 'event: video_generation_status\ndata: "processing"\n\n'],
+		[
+			'signs of life',
+			'',
+			`event: video_generation_status\ndata: "processing"${' '.repeat(150)}\n\n`,
+		],
 	])('of %s may go on: nothing of it is kept', (_, start, part) => {
 		const { endedAfter, taken, outcome } = flood(start, part);
 		expect([endedAfter, outcome]).toMatchObject([undefined, { files: [] }]);
