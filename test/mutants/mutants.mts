@@ -22,6 +22,7 @@ export const MUTANTS = [
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => request.withImages || =>`,
+	`generation/historyMatching.ts => (isProven ? proofs : shared) => shared`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,
@@ -49,6 +50,7 @@ export const MUTANTS = [
 	`activation/outbox.ts => for (const staticData of this.copies()) staticData[this.namespace] = text; => void text;`,
 	`tasks/taskPoller.ts => emission !== this.latestEmission => this.latestEmission === undefined`,
 	`activation/executionQueue.ts => [this.activation.identityKey, outboxKey, name] => [this.activation.identityKey, outboxKey, name, Math.random()]`,
+	`generated/historyWatch.ts => (pageNumber === 1 ? MAX_SHARED_READ_AGE_MS : 0) => MAX_SHARED_READ_AGE_MS`,
 	`generated/historyWatch.ts => await this.poll(closing).then( => await Promise.resolve().then(`,
 	// The token.
 	`http/request.ts => const bearsToken = new URL(url).origin === request.credential.origin; => const bearsToken = true;`,
