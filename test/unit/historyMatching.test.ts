@@ -124,6 +124,12 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ mine: { announcedIds: ['e0'] } },
 	],
 	[
+		'what has other words, the ID that was told, and a time without a zone',
+		[{ prompt: 'other', created_at: local(-5) }],
+		[0],
+		{ mine: { announcedIds: ['e0'] } },
+	],
+	[
 		'nothing of another kind of the ID that was told, as kinds may be counted apart',
 		[{ type: 'image' }, {}],
 		[1],

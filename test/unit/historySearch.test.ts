@@ -446,8 +446,9 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 
 test.each<[string, seconds: number, Partial<MediaRequest>]>([
 	['was given up long ago', 3600, {}],
+	['still lacks its file, but has another prompt', 600, { prompt: 'Q', searchUntil: Infinity }],
 	['has its file', 600, { files: [{ ...asked.files[0]!, id: 'z', fileUrl: urlOfX }] }],
-])('an earlier request of the prompt that %s costs no pages', async (_, seconds, fields) => {
+])('an earlier request that %s costs no pages', async (_, seconds, fields) => {
 	const list = [...one, ...old];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));
 	const api = apiOf(listHistory);

@@ -72,7 +72,16 @@ const anImage = { type: 'image', file_url: `${SERVICE}/files/7.png` };
 test.each<[string, expected: boolean, fields: object]>([
 	['a video', true, {}],
 	['a video of other words, which the service may have written', true, { prompt: 'A boat' }],
-	['the video of another task with its number', true, { id: '31', task_id: '7', prompt: 'A boat' }],
+	[
+		'such a video, by a clock that is slow',
+		true,
+		{ prompt: 'A boat', created_at: '2026-01-01T10:00:00Z' },
+	],
+	[
+		'a video of another number, whose task has it',
+		true,
+		{ id: '31', task_id: '7', prompt: 'A boat' },
+	],
 	['an image of another: kinds may be numbered separately', false, { ...anImage, prompt: 'Q' }],
 	['an image, as its file shows', false, { ...anImage, type: undefined, prompt: 'Q' }],
 	['a video of another workflow: jobs may be numbered separately', false, { prompt: 'Row 2' }],
