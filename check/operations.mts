@@ -40,8 +40,8 @@ export const FREE = {
 export type FreeName = keyof typeof FREE;
 
 /**
- * How long a free operation may take, in ms: so long that a slow list is read, and so short that all take less than a
- * minute. The node alone would try for minutes while the service is unavailable.
+ * How long a free operation may take since its first request, in ms: so long that a slow list is read, and so short that all
+ * take less than a minute. The node alone would try for minutes while the service is unavailable.
  */
 const FREE_TIMEOUT_MS = 25_000;
 /** The node's option **Timeout** for what is charged, in seconds. */
@@ -107,10 +107,12 @@ interface Input {
 	voice?: string;
 	options?: { timeout: number };
 	cutsStreams?: boolean;
-	/** Every `everyMs` ms, the operation is ended if this returns true. */
+	/** The operation is ended if this returns true; it is asked every `everyMs` ms. */
 	isStuck?: (exchanges: Exchange[]) => boolean;
 	everyMs?: number;
 }
+
+const isSlow = ([first]: Exchange[]) => Date.now() - (first?.at ?? Date.now()) > FREE_TIMEOUT_MS;
 
 /** Runs an operation, such as `voice:getAll`, in the node. */
 export async function runNode(
@@ -123,7 +125,7 @@ export async function runNode(
 	const parameters = parametersFor(which, text, { taskId, voice, options });
 	const voiceId = { __rl: true, mode: 'list', value: voice };
 	const timeout = new AbortController();
-	const { isStuck = () => true, everyMs = FREE_TIMEOUT_MS } = limit;
+	const { isStuck = isSlow, everyMs = 500 } = limit;
 	const timer = setInterval(() => {
 		if (!session.recorded && isStuck(run.exchanges)) timeout.abort();
 	}, everyMs);

@@ -2,16 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { FakeService, type Handler, type Upgrade } from '../test/service/fakeService.mts';
-import {
-	FREE,
-	OWN_LINES,
-	PAID,
-	runFree,
-	runPaid,
-	type FreeName,
-	type Run,
-	type Session,
-} from './operations.mts';
+import { FREE, OWN_LINES, PAID, runFree, runPaid } from './operations.mts';
+import type { FreeName, Run, Session } from './operations.mts';
 import { shared } from './shared.mts';
 import { lineOf, OMITTED, StandIns, TIME, type Recording } from './recording.mts';
 import { voiceIn } from './rows.mts';
@@ -33,19 +25,17 @@ async function serve({ runs, made }: Recording) {
 		.flatMap((run) => run.exchanges)
 		.sort((a, b) => a.at - b.at);
 	const played = new Set<Exchange>();
-	const servers: FakeService[] = [];
-	/** The URLs of the local servers, by the recorded origins that they stand in for. */
-	const urls = new Map<string, string>();
+	/** The local servers, by the recorded origins that they stand in for. */
+	const servers = new Map<string, FakeService>();
 	const sockets = new WebSocketServer({ noServer: true });
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
 	const shift = Date.now() - Date.parse(made);
 
 	/** Returns the next exchange for a request, if possible with the same query; undefined if there is none. */
 	function nextAnswer(origin: string, method: string, path: string): Exchange | undefined {
-		const [call] = path.split('?');
-		const sameCall = exchanges.filter((each) => {
-			return each.origin === origin && each.method === method && each.path.split('?')[0] === call;
-		});
+		const isSameCall = (each: Exchange) =>
+			each.method === method && each.path.split('?')[0] === path.split('?')[0];
+		const sameCall = exchanges.filter((each) => each.origin === origin && isSameCall(each));
 		const sameQuery = sameCall.filter((each) => each.path === path);
 		const answers = sameQuery.length > 0 ? sameQuery : sameCall;
 		const next = answers.find((each) => !played.has(each)) ?? answers.at(-1);
@@ -54,17 +44,17 @@ async function serve({ runs, made }: Recording) {
 	}
 
 	const later = (time: string) => {
-		const unit = { 10: 1000, 13: 1 }[time.split('.')[0]!.length] ?? 0;
-		if (/^\d+(?:\.|$)/.test(time)) return String(Number(time) + Math.round(shift / unit));
 		// A date without a time is kept.
-		if (time.length < 11) return time;
+		if (/^\d{4}-\d\d-\d\d$/.test(time)) return time;
+		const unit = { 10: 1000, 13: 1 }[time.split('.')[0]!.length];
+		if (unit) return String(Number(time) + Math.round(shift / unit));
 		const date = new Date(shared.asTime(time) + shift);
 		return /^\d/.test(time) ? date.toISOString() : date.toUTCString();
 	};
 	/** Returns a recorded text with times of today, local URLs, and embedded files of the recorded size. */
 	const asOfToday = (text: string) =>
-		[...urls]
-			.reduce((all, [origin, url]) => all.replaceAll(origin, url), text.replace(TIMES, later))
+		[...servers]
+			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
 			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 
 	const pauseFor = async (ms: number) => await pause(Math.max(0, ms), undefined, { ref: false });
@@ -115,18 +105,14 @@ async function serve({ runs, made }: Recording) {
 			});
 		};
 
-	for (const origin of new Set(exchanges.map((each) => each.origin))) {
-		const server = await FakeService.start(onRequest(origin), onUpgrade(origin));
-		urls.set(origin, server.url);
-		servers.push(server);
-	}
+	for (const origin of new Set(exchanges.map((each) => each.origin)))
+		servers.set(origin, await FakeService.start(onRequest(origin), onUpgrade(origin)));
 	const urlOf = (wanted: string) =>
-		urls.get(exchanges.find(({ method }) => method === wanted)?.origin ?? '');
+		servers.get(exchanges.find(({ method }) => method === wanted)?.origin ?? '')?.url;
 	const baseUrl = urlOf('GET')!;
 	const webSocketUrl = (urlOf('WEBSOCKET') ?? baseUrl).replace('http', 'ws');
-	const close = async () => {
-		for (const server of servers) await server.stop();
-	};
+	const close = async () =>
+		void (await Promise.all([...servers.values()].map((each) => each.stop())));
 	return { baseUrl, webSocketUrl, close };
 }
 

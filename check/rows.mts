@@ -389,10 +389,8 @@ function paidRows(runs: Run[]): Row[] {
 		.filter((name) => !runOf(name))
 		.join(', ');
 	if (untried) rows.push(row(UNTRIED, undefined, [untried], 'try them with --pay (docs/check.md)'));
-	return [
-		...rows,
-		row('§4.3, 6.3 Delete, callback', undefined, [], 'no other operation needs them'),
-	];
+	const needless = 'no other operation needs them';
+	return [...rows, row('§4.3, 6.3 Delete, callback', undefined, [], needless)];
 }
 
 /** Returns the remarks on a speech task: its creation, and its reads and messages among all `exchanges`. */
@@ -432,32 +430,27 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): Remark[] {
 function streamRemarks(create: Exchange, kind: MediaKind): Remark[] {
 	if (hasFile(create)) return [differs('no stream, but the file itself')];
 	const form = formOf(create, textOf(create));
-	if (form === 'plain') {
-		const trouble = troubleOf(create);
-		const json = jsonOf(create);
-		return [
-			fieldsIn(json),
-			differs(`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`),
-			...(trouble ? [] : differencesIn(json, [fileOf(kind)])),
-		];
-	}
-	const events = eventsOf(create);
+	const trouble = troubleOf(create);
+	const events = form === 'plain' ? [] : eventsOf(create);
 	const texts = events.map(({ event, json, ms }) => {
 		const word = shared.isRecord(json) ? (json.status ?? json.state) : json;
 		const isShort = typeof word === 'string' && word.length < 40;
 		return `${event}${isShort ? ` ${word}` : ''} after ${seconds(ms)}`;
 	});
 	const ending = events.findLast(({ json }) => filesOf(json, kind).length > 0);
-	const { event = '', json } = ending ?? events.at(-1) ?? {};
+	const { event = '', json } = ending ?? events.at(-1) ?? { json: jsonOf(create) };
 	const isBroken = create.broke !== undefined && create.broke !== ENDED_BY_NODE;
-	const isOwnEnd = ending && !shared.TERMINAL_EVENTS.complete.test(event);
+	const hasFailed = form === 'plain' ? trouble !== undefined : isBroken;
 	return [
-		`events: ${texts.join(', ') || 'none'}`,
+		form !== 'plain' && `events: ${texts.join(', ') || 'none'}`,
 		isBroken && `then ${create.broke}`,
 		!ending && fieldsIn(json),
+		form === 'plain' && differs(`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`),
 		form === 'lines' && differs('lines of JSON in place of a stream'),
-		isOwnEnd && differs(`the end is called \`${event}\``),
-		...(isBroken || shared.TERMINAL_EVENTS.failed.test(event)
+		ending &&
+			!shared.TERMINAL_EVENTS.complete.test(event) &&
+			differs(`the end is called \`${event}\``),
+		...(hasFailed || shared.TERMINAL_EVENTS.failed.test(event)
 			? []
 			: differencesIn(json, [fileOf(kind)])),
 	];

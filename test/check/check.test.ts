@@ -20,6 +20,8 @@ import { exchangeOf, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it says of services. */
 
+// What a busy machine does slowly is no fault of it.
+jest.setTimeout(400_000);
 beforeAll(async () => void (await loadPackage()));
 afterAll(() => removeEngineFolder());
 
@@ -139,17 +141,17 @@ test.concurrent.each<Row>([
 	const service = await FakeService.start(handle, upgrade);
 	const baseUrl = `${service.url}/tenant/acme`;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
-	const began = performance.now();
 	const credential = { baseUrl, apiToken: TOKEN, webSocketUrl };
 	const session: Session = { credential, runs: [] };
 	await check(session, pay);
 	const { rows, recording, charged } = reportOf(session);
-	if (pay.length === 0) expect(performance.now() - began).toBeLessThan(60_000);
 	await service.stop();
 	const text = [
 		...rows.map((row) => Object.values(row).join(' | ')),
 		...[verdictOf(rows), `Charged: ${charged.join(', ')}`],
 	].join('\n');
+	const times = recording.runs.flatMap(({ exchanges }) => exchanges.map(({ at }) => at));
+	if (pay.length === 0) expect(Math.max(...times) - Math.min(...times)).toBeLessThan(50_000);
 	const kept = toJson(recording, TOKEN);
 	expect(findToken(TOKEN, { kept, text })).toBeUndefined();
 	expect(SECRET.exec(kept + text.replace(/^Charged.*/m, ''))).toBeNull();

@@ -16,6 +16,8 @@ import { exchangeOf, SECRET, SECRETS } from './exchange';
 
 /* `npm run check`: what it keeps of a service, and what the node makes of that. */
 
+// What a busy machine does slowly is no fault of it.
+jest.setTimeout(400_000);
 beforeAll(async () => void (await loadPackage()));
 afterAll(() => removeEngineFolder());
 
