@@ -14,6 +14,7 @@ const ACCEPTED: Record<string, unknown> = {
 	'a passed check': { message: 'The prompt passed the safety check' },
 	'a content policy that is fine': { message: 'content policy ok' },
 	'a plan': { message: 'Free plan: upgrade your plan to skip the queue' },
+	'a step of the job': 'Upscaling failed',
 	'a bare sentence': 'Safety check passed, 0 credits remaining',
 	'DashScope, created': { output: { task_id: 't1', task_status: 'PENDING' }, request_id: 'r' },
 	'DashScope, running': {
@@ -74,6 +75,12 @@ const ACCEPTED: Record<string, unknown> = {
 		failure_reason: 'None',
 	},
 	'a failed attempt before': { status: 'processing', previous_failure_reason: 'Overloaded' },
+	'an error that is false': { error: 'false', success: 'true', message: 'Low balance: 0' },
+	'an error that is not available': { error: 'N/A', errors: {}, message: 'NSFW check passed' },
+	'a status that is a number': { status: 200, ok: true, message: '0 credits remaining' },
+	'a reason that is not given': { promptFeedback: { blockReason: 'BLOCK_REASON_UNSPECIFIED' } },
+	'safety ratings': { safety_ratings: [{ category: 'VIOLENCE', blocked: false }], done: false },
+	'a price': { message: 'This costs 10 credits. Insufficient credits stop later videos.' },
 	'a moderation that runs': { message: '内容审核中' },
 };
 

@@ -10,7 +10,7 @@ import type { Redactor } from './redaction';
 const EMPTY_REASON = /^(?:-?\d+|true|(?:media_generation_status_)?(?:error|failed))$/i;
 /** Matches codes and words that mean success, such as 0, 200, 20000000 (Alibaba) or NO_ERROR. */
 const SUCCESS_VALUE =
-	/^(?:0*|2\d\d|[12]0{4,}|ok|succe(?:ss|ed)\w*|none|null|no[ _]?error|normal)$/i;
+	/^(?:0*|2\d\d|[12]0{4,}|ok|succe(?:ss|ed)\w*|none|null|false|n\/a|no[ _]?error|normal)$/i;
 /** Matches a time, and reasons that only repeat an HTTP status. Any other reason in the same answer is better. */
 const VAGUE_REASON =
 	/^(?:bad request|request failed|unauthorized|payment required|forbidden|not found|too many requests|unprocessable entity|internal server error|service unavailable|\d{4}-\d\d-\d\d[t ][\d:.+-]+z?)$/i;
@@ -92,7 +92,7 @@ export function reportsError(value: unknown): boolean {
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?!not?_)(?:\w+[ _])?(?:error|fail(?:ed|ure)?|filtered|moderated|rejected|cancell?ed)$/i.test(
+	/^(?!not?_)(?:\w+_|\w+ (?=moderated))?(?:error|fail(?:ed|ure)?|(?:filter|moderat|reject|cancell?)ed)$/i.test(
 		asText(value) ?? '',
 	);
 
@@ -169,7 +169,7 @@ const OVERLOAD_STATUSES = [503, 529];
 
 /** Finds a field with the reason of a failure, such as `raiMediaFilteredReasons`. */
 const REASON_FIELD =
-	/"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"(?!(?:none|null|n\/a)?")/i;
+	/"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"(?!(?:none|null|n\/a|\w*unspecified)?")/i;
 
 /** True if a result without a file has a field that says why there will be none. */
 export const statesFinalReason = (result: unknown): boolean =>
