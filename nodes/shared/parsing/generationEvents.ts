@@ -373,10 +373,7 @@ export class GenerationEvents {
 			const mayOthersCome =
 				(this.isAnyFileInProgress || isOneRefused) &&
 				(isCutOff || !this.lastEventIsUnattributedError);
-			// The words of a failure are its own reason.
-			const lastWords = reportedFailure
-				? undefined
-				: wordsBesideNoResult(this.context.redact.value(this.lastEventData));
+			const lastWords = wordsBesideNoResult(this.context.redact.value(this.lastEventData));
 			const reasons = [interruptionReason ?? this.defaultInterruption, lastWords];
 			this.outcome ??= failure ?? {
 				...result,
