@@ -8,6 +8,7 @@ import { fetchEntryFiles } from '../../shared/generation/entryFiles';
 import type { HistoryEntry } from '../../shared/generation/historyEntries';
 import { wordingOf } from '../../shared/n8n/messages';
 import { noteListedRequests } from '../../shared/n8n/requestCreator';
+import type { EventKind } from '../../shared/n8n/triggerEvents';
 import { failureOfAnswer, isEmptyError } from '../../shared/parsing/errors';
 import type { Redactor } from '../../shared/parsing/redaction';
 import type { Activation } from '../activation/activation';
@@ -91,18 +92,17 @@ export class HistoryWatch {
 		if (emitsNewest)
 			endedEntries.push(...listedEntries.filter(({ files }) => files.length > 0).slice(-1));
 		for (const entry of endedEntries) {
-			if (!settings.events.has(entry.hasFailed ? 'failed' : 'generated'))
-				outbox.setState(entry.fingerprint, 'done');
-			else this.emit(entry);
+			const event = entry.hasFailed ? 'failed' : 'generated';
+			if (!settings.events.has(event)) outbox.setState(entry.fingerprint, 'done');
+			else this.emit(entry, event);
 			// Without this pause, n8n (2.41) starts some of the executions in another order.
 			await sleep(EMISSION_SPACING_MS, closing);
 		}
 		outbox.save();
 	}
 
-	private emit(entry: FingerprintedEntry): void {
+	private emit(entry: FingerprintedEntry, event: EventKind): void {
 		const { context, api, settings } = this.activation;
-		const { fingerprint, hasFailed } = entry;
 		const files = entry.files.filter(({ fileUrl }) => settings.wantsFile(fileUrl));
 		const fetchFiles = async (signal: AbortSignal) =>
 			await fetchEntryFiles(
@@ -113,9 +113,8 @@ export class HistoryWatch {
 				signal,
 			);
 		void this.executionQueue.emitUntilStarted({
-			outboxKey: fingerprint,
-			// n8n's deduplication keys contain these names, so they must not change.
-			name: hasFailed ? 'video or image failed' : 'generated',
+			outboxKey: entry.fingerprint,
+			name: event,
 			isFinal: true,
 			subject: entry,
 			json: eventOf(entry, api.credential.redact),
