@@ -124,8 +124,7 @@ export class ExecutionQueue {
 		if (hasFailedToStart === undefined && isFinal)
 			void failedStartCheck.then((hasFailed) => hasFailed && onLateFailure());
 		// When the trigger is closed, the state stays 'emitted', so that another process may emit the event again.
-		const isUnknown = closing.aborted && hasFailedToStart === undefined;
-		if (!isUnknown) this.setState(emission, hasFailedToStart ? 'pending' : 'done');
+		if (!closing.aborted) this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 
