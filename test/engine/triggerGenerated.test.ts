@@ -120,6 +120,7 @@ describe('a new video', () => {
 		expect(trigger.started).toHaveLength(fillers.length);
 		const told = JSON.stringify(trigger.started.map(({ item }) => item.json));
 		expect(told).not.toContain(sim.token.slice(0, 5));
+		expect(trigger.started[0]!.item.json.error).toMatch(/^x{470}/);
 	});
 });
 
@@ -145,6 +146,19 @@ it('what was found in the history is saved also when a task starts an execution'
 	sim.broadcast(message('1', 100));
 	await passUntil(() => trigger.started.length === 1);
 	expect(JSON.stringify(trigger.saved())).toContain('seenAt');
+});
+
+it('what nobody listened for is not told by a later activation that listens for it', async () => {
+	const setting = { nodeId: 'unwanted' };
+	const failed = { file_url: '', status: 'MEDIA_GENERATION_STATUS_FILTERED' };
+	const before = await follow({}, setting);
+	add(failed);
+	await nextLook();
+	await before.close();
+	const after = await follow({}, { ...setting, parameters: { events: ['generated', 'failed'] } });
+	const { id } = add(failed);
+	await nextLook();
+	expect(idsOf(after)).toEqual([`failed ${id}`]);
 });
 
 it('what came while n8n was away is told after a restart, though nothing was told before it', async () => {

@@ -1,7 +1,7 @@
 import { allClosed } from './seen';
-import { ALWAYS, answer, made, message, onFile, onRead, readings } from './service';
+import { ALWAYS, answer, made, message, onFile, onHistory, onRead, readings } from './service';
 import { fakeTime, sim, start } from './setup';
-import { pass, passUntil } from './time';
+import { pass, passUntil, passWhile } from './time';
 import {
 	activate,
 	activateListening,
@@ -68,6 +68,21 @@ describe('who publishes', () => {
 		await activating;
 		expect(sim.countOpenSockets()).toBe(1);
 	});
+
+	it.each([{ hang: true }, answer(500)])(
+		'is not refused where only the history can’t be read, nor kept waiting: %j',
+		async (action) => {
+			onHistory(action, ALWAYS);
+			fakeTime();
+			const start = Date.now();
+			const trigger = await passWhile(activate({ parameters: { events: ['generated'] } }));
+			expect(Date.now() - start).toBeLessThan(30_000);
+			sim.clearFaults();
+			await pass(60, 5);
+			sim.history.unshift(made('video'));
+			await passUntil(() => trigger.started.length === 1, 70);
+		},
+	);
 
 	it('needs no WebSocket for tasks that are named', async () => {
 		sim.setWebSocketMode('refuse');
@@ -139,14 +154,19 @@ describe('a token that is refused while the workflow is active', () => {
 		expect(trigger.errors.length).toBe(1);
 	});
 
-	it('ends the trigger also while its WebSocket stays open, once it can read no task', async () => {
-		fakeTime();
-		const trigger = await activateListening();
-		refuseToken();
-		sim.broadcast(message('refused', 100));
-		await passUntil(() => trigger.errors.length > 0, 200);
-		expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
-	});
+	it.each(['completed', 'generated'])(
+		'ends the trigger also where no WebSocket is closed, once it can read nothing (%s)',
+		async (event) => {
+			fakeTime();
+			const parameters = { events: [event] };
+			const trigger = await passWhile(activate({ parameters }));
+			await pass(2);
+			refuseToken();
+			sim.broadcast(message('refused', 100));
+			await passUntil(() => trigger.errors.length > 0, 260);
+			expect(trigger.errors[0]!.message).toMatch(/refused the API token/);
+		},
+	);
 
 	it('for twelve seconds is not noticed by anybody', async () => {
 		await start({ pace: 0 });

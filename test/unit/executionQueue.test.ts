@@ -70,6 +70,7 @@ test.each([
 		let emitted = 0;
 		const fetchFiles = jest.fn(async () => await Promise.resolve({}));
 		const warn = jest.fn();
+		const setState = jest.fn();
 		const createDeferredPromise = () => {
 			let reject: (error: Error) => void = () => {};
 			const promise = new Promise<never>((_resolve, onError) => (reject = onError));
@@ -92,7 +93,7 @@ test.each([
 			api: { credential: { redact: { value: (value: unknown) => value } } },
 			context: { helpers: { createDeferredPromise }, emit },
 		} as unknown as Activation;
-		const queue = new ExecutionQueue(activation, { setState() {}, save() {}, reopen() {} });
+		const queue = new ExecutionQueue(activation, { setState, save() {}, reopen() {} });
 		const emission = { outboxKey: '1', name: 'completed', isFinal, json: {}, fetchFiles };
 		await Promise.all([
 			queue.emitUntilStarted({ ...emission, subject: {} as never }),
@@ -103,6 +104,10 @@ test.each([
 			1,
 			most,
 		]);
+		// After a minute it counts as started, so that what runs for long is not kept for ever.
+		expect(setState.mock.calls.filter(([, state]) => state === 'done')).toHaveLength(
+			isFinal ? 45 : 0,
+		);
 		jest.useRealTimers();
 	},
 );
