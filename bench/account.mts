@@ -2,14 +2,14 @@ import type { Simulator } from '../simulator/simulator.mts';
 
 export type Operation = 'speech' | 'video';
 
-/** What the service made of a text. */
+/** The file that the service has generated from a text. */
 export interface Result {
 	address: string;
-	/** When it could first be had, in milliseconds since 1970. */
+	/** When the file became available, in ms since 1970. */
 	readyAt: number;
 }
 
-/** The simulator as one contender sees it, with a token of its own. */
+/** The simulator's account of one contender. It has its own token. */
 export class Account {
 	readonly baseUrl: string;
 	readonly voiceId: string;
@@ -23,7 +23,7 @@ export class Account {
 		this.token = token;
 	}
 
-	/** How often tasks were looked up in a span of time, in milliseconds since 1970. */
+	/** Returns how often tasks were read between two times, in ms since 1970. */
 	lookups(from: number, to: number): number {
 		const authorization = `Bearer ${this.token}`;
 		return this.#simulator.requests.filter(
@@ -36,20 +36,19 @@ export class Account {
 		).length;
 	}
 
-	/** Speech tasks accepted so far. */
+	/** Returns how many speech tasks were accepted so far. */
 	tasks(): number {
 		const { tasks } = this.#simulator;
 		return [...tasks.values()].filter(({ token }) => token === this.token).length;
 	}
 
-	/** How many results there are so far. */
+	/** Returns how many results there are so far. */
 	made(operation: Operation): number {
 		return [...this.#results(operation)].length;
 	}
 
 	/**
-	 * What became of each text, in order. Throws when one was not made, or was made (and paid)
-	 * more than once.
+	 * Yields the result of each text, in order. Throws if a text has no result, or several, which were all charged.
 	 */
 	results(operation: Operation, texts: string[]): Result[] {
 		const found = Map.groupBy(this.#results(operation), ({ text }) => text);

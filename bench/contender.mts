@@ -6,15 +6,15 @@ import type { Account, Operation, Result } from './account.mts';
 import type { N8n, Published } from './n8n.mts';
 import { workflowOf, type Lines, type Step } from './workflow.mts';
 
-/** How one run of a contender went, in seconds. */
+/** The times of one run of a contender, in seconds. */
 export interface Time {
-	/** From the call to its end. */
+	/** From the call of the webhook to the end of the execution. */
 	seconds: number;
-	/** From the moment when the service had the last result ready to the end of the run. */
+	/** From the moment when the service had the last result to the end of the execution. */
 	late: number;
 }
 
-/** One way of getting from texts to files: a workflow for each operation, with an account of its own. */
+/** One way to get from texts to files. It has a workflow for each operation, and its own account. */
 export class Contender {
 	readonly name: string;
 	readonly n8n: N8n;
@@ -33,7 +33,7 @@ export class Contender {
 		this.#published = published;
 	}
 
-	/** Publishes the steps of each operation in an n8n. */
+	/** Publishes a workflow for each operation. */
 	static async publish(
 		name: string,
 		n8n: N8n,
@@ -48,12 +48,12 @@ export class Contender {
 		});
 	}
 
-	/** Makes a file of each text in one execution; resolves, with the milliseconds since 1970, when it has ended. */
+	/** Generates a file from each text in one execution. Resolves with the time of its end, in ms since 1970. */
 	async make(operation: Operation, texts: string[]): Promise<number> {
 		return await this.n8n.run(this.#published[operation], texts);
 	}
 
-	/** The paths of the files of all runs since the last `clear`, and why runs failed. */
+	/** Resolves with the paths of the files of all runs since the last `clear`, and why runs have failed. */
 	async made(operation: Operation): Promise<{ files: string[]; errors: string[] }> {
 		const executions = await this.n8n.executions(this.#published[operation]);
 		return {
@@ -62,14 +62,13 @@ export class Contender {
 		};
 	}
 
-	/** Deletes what was made. */
+	/** Deletes the executions and their files. */
 	async clear(operation: Operation): Promise<void> {
 		await this.n8n.forget(this.#published[operation]);
 	}
 
 	/**
-	 * Makes the texts of several runs, all at once, and checks that exactly the right files came out;
-	 * throws when not. Everything made before is forgotten.
+	 * Runs several lists of texts at the same time, after a `clear`. Throws unless exactly the right files come out.
 	 */
 	async race(operation: Operation, ...runs: string[][]): Promise<Time[]> {
 		const spans = await Promise.all(
@@ -92,17 +91,17 @@ export class Contender {
 
 let written = 0;
 
-/** A unique text, as long as all others, with words for the simulator. */
+/** Returns a unique text with a scenario for the simulator. All texts have the same length. */
 export function line(words: string): string {
 	return `Line ${String(++written).padStart(6, '0')} ${words}`;
 }
 
-/** `count` texts that take `seconds` each. */
+/** Returns `count` texts. The service takes `seconds` for each. */
 export function lines(count: number, seconds: number): string[] {
 	return Array.from({ length: count }, () => line(`[sim:slow=${seconds}]`));
 }
 
-/** Compiles what is compiled at first use, and opens what is opened then. */
+/** Runs each workflow once, so that code is compiled and connections are open before anything is measured. */
 export async function warmUp(contenders: readonly Contender[]): Promise<void> {
 	await Promise.all(
 		contenders.flatMap((contender) => [
@@ -112,7 +111,7 @@ export async function warmUp(contenders: readonly Contender[]): Promise<void> {
 	);
 }
 
-/** Throws unless the files are those of the results, byte for byte, each once. */
+/** Throws unless the files are identical to those of the results, each once. */
 export async function compare(name: string, files: string[], results: Result[]): Promise<void> {
 	if (files.length !== results.length) {
 		throw new Error(`${name} made ${files.length} files of ${results.length}`);
@@ -124,7 +123,7 @@ export async function compare(name: string, files: string[], results: Result[]):
 	if (wrong > 0) throw new Error(`${name} made ${wrong} files that are not the service's`);
 }
 
-/** The hash of what an address serves; with `get`, since `fetch` takes three times as long. */
+/** Resolves with the hash of the file at a URL. It uses `get`, because `fetch` takes three times as long. */
 async function hashOf(address: string): Promise<string> {
 	const [response] = (await once(get(address), 'response')) as [IncomingMessage];
 	return await hash(response);

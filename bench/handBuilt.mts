@@ -3,10 +3,10 @@ import { Contender } from './contender.mts';
 import type { N8n } from './n8n.mts';
 import type { Lines, Step } from './workflow.mts';
 
-/** Seconds between two looks at a task: shorter than most such workflows have it. */
+/** The seconds between two reads of a task. Most hand-built workflows wait longer. */
 const WAIT_SECONDS = 5;
 
-/** What is built of n8n's own nodes where there is none for a service. */
+/** The workflow that users build from n8n's own nodes if a service has no node. */
 export async function handBuilt(n8n: N8n, account: Account): Promise<Contender> {
 	const { token, baseUrl, voiceId } = account;
 	const credential = await n8n.credential('httpBearerAuth', { token });
@@ -73,7 +73,7 @@ export async function handBuilt(n8n: N8n, account: Account): Promise<Contender> 
 		},
 		download('={{ $json.audio_url }}'),
 	];
-	// The stream as one text once it has ended, and the address picked out of its last event.
+	// The whole stream arrives as one text at its end. The URL is taken from its last event.
 	const complete = String.raw`/event: video_generation_complete\ndata: (.*)/`;
 	const video: Step[] = [
 		create('/v1/video/text-to-video', { prompt: '={{ $json.text }}' }),

@@ -1,7 +1,6 @@
 /*
- * `npm run bench`: this package's node beside a workflow built by hand, in one run, in the complete n8n,
- * against the simulator. Writes docs/bench.md. Ends with an error when a contender's files are not
- * exactly the right ones.
+ * `npm run bench`: compares this package's node with a hand-built workflow, in the complete n8n and against the simulator.
+ * Writes docs/bench.md. Ends with an error if the files of a contender are not exactly the right ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';

@@ -9,15 +9,15 @@ import { Rest } from '../tools/n8n/rest.mts';
 import { storedPath } from '../tools/n8n/results.mts';
 import type { Workflow } from './workflow.mts';
 
-/** What an execution left behind. */
+/** The outcome of an execution. */
 export interface Execution {
-	/** Where n8n has stored the files that the last node put out, over all its runs. */
+	/** The paths of the files that the last node has output in all its runs. */
 	files: string[];
-	/** Why it failed. */
+	/** Why the execution failed; undefined if it succeeded. */
 	error: string | undefined;
 }
 
-/** A workflow that runs, in production, whenever its webhook is called. */
+/** A published workflow, which a call of its webhook starts. */
 export interface Published {
 	id: string;
 	url: string;
@@ -65,7 +65,7 @@ export class N8n {
 		return { id, name };
 	}
 
-	/** Saves and activates a workflow; resolves when its webhook can be called. */
+	/** Saves and publishes a workflow. Resolves once its webhook can be called. */
 	async publish({ output, ...workflow }: Workflow): Promise<Published> {
 		const saved = await this.#rest.request('POST', '/rest/workflows', workflow);
 		await activate(this.#rest, saved.id);
@@ -73,7 +73,7 @@ export class N8n {
 		return { id: saved.id, url, output };
 	}
 
-	/** Runs a workflow; resolves, with the milliseconds since 1970, when its execution has ended. */
+	/** Runs a workflow to its end. Resolves with the time of the end, in ms since 1970. */
 	async run({ url }: Published, texts: string[]): Promise<number> {
 		const response = await fetch(url, {
 			method: 'POST',
@@ -85,7 +85,7 @@ export class N8n {
 		return ended;
 	}
 
-	/** The executions of a workflow that are still there. */
+	/** Resolves with the executions of a workflow that were not deleted. */
 	async executions(workflow: Published): Promise<Execution[]> {
 		const executions = await executionsOf(this.#rest, workflow.id);
 		return await Promise.all(
@@ -109,12 +109,12 @@ export class N8n {
 		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
 	}
 
-	/** Resident memory, in bytes. */
+	/** Returns the resident memory of n8n, in bytes. */
 	memory(): number {
 		return this.instance.residentMemoryBytes();
 	}
 
-	/** Bytes in use once garbage is collected. */
+	/** Resolves with the memory in use after a garbage collection, in bytes. */
 	async memoryInUse(): Promise<number> {
 		return Number(await (await fetch(`${this.#probe}/in-use`)).text());
 	}

@@ -2,15 +2,15 @@ import type { Account } from './account.mts';
 import { Contender } from './contender.mts';
 import type { N8n } from './n8n.mts';
 
-/** Nothing listens there. */
+/** No server listens at this URL. */
 const NO_SOCKET = 'ws://127.0.0.1:9';
 
 interface Changes {
-	/** The node's options; none leaves all of them as they are. */
+	/** The node's options; by default it has none. */
 	options?: Record<string, number>;
-	/** Without its WebSocket, as behind a proxy that lets none through. */
+	/** True to let the WebSocket fail, as behind a proxy that blocks it. */
 	isBlocked?: boolean;
-	/** False: addresses are put out, no files. */
+	/** False to output the URLs instead of the files. */
 	download?: boolean;
 }
 

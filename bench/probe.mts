@@ -1,7 +1,6 @@
 /*
- * Loaded into n8n's own process by NODE_OPTIONS, here and in test/n8n: answers how many bytes of objects
- * and buffers are in use without garbage. From outside, pages that were used once and are free again
- * count as used.
+ * NODE_OPTIONS loads this into n8n's own process, here and in test/n8n. It tells how many bytes of objects and buffers are
+ * in use after a garbage collection. The resident memory also counts pages that are free again.
  */
 import { createServer } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -14,7 +13,7 @@ if (isMainThread && process.argv.includes('start')) {
 	const collectGarbage = runInNewContext('gc') as () => void;
 	const inUse = async () => {
 		collectGarbage();
-		// What only a finalizer keeps alive goes with the second pass.
+		// The second collection frees what only a finalizer has kept alive.
 		await turn();
 		collectGarbage();
 		const { heapUsed, external } = process.memoryUsage();

@@ -3,7 +3,7 @@ import { format, resolveConfig } from 'prettier';
 
 type Show = (value: number) => string;
 
-/** A figure, or in words why there is none. */
+/** A figure, or the reason why there is none. */
 export type Cell = number | string;
 
 export interface Row {
@@ -13,7 +13,7 @@ export interface Row {
 	show: Show;
 }
 
-/** Figures side by side: what is measured in rows, the contenders in columns, ours first. */
+/** A table: what is measured in rows, the contenders in columns, this package's node first. */
 export interface Table {
 	title: string;
 	/** How it was measured. */
@@ -48,7 +48,7 @@ export function median(values: number[]): number {
 	return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** A figure with, in brackets, how many times the first column's it is. */
+/** Returns a figure and, in brackets, its ratio to the figure of the first column. */
 function cell({ cells, show }: Row, index: number): string {
 	const value = cells[index]!;
 	if (typeof value === 'string') return value;
