@@ -9,6 +9,7 @@ import type { MediaKind } from './contract';
  * - `unreachable`: no connection could be opened.
  * - `noResponse`: the connection was lost, or the response took too long.
  * - `foreignServer`: the response does not come from the API.
+ * - `throttled`: the service refused the request for rate, load or quota.
  * - `rejected`: the service refused the request for a reason that no other kind covers.
  * - `indeterminate`: an earlier attempt sent the request. It is unknown whether the service accepted it, or only the
  *   earlier credential can collect its result.
@@ -29,7 +30,7 @@ const ERROR_KINDS = {
 	redirected: 'other',
 	tokenRefused: 'token',
 	outOfCredit: 'credit',
-	rateLimited: 'throttled',
+	throttled: 'throttled',
 	invalidVoice: 'input',
 	notFound: 'other',
 	rejected: 'input',

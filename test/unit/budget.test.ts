@@ -185,10 +185,10 @@ test('a call that is refused for its rate until its time is nearly up is sent by
 		await Promise.resolve();
 		refused!.setSent({ state: 'sent' });
 		refused!.setNotAccepted();
-		throw new Failure('rateLimited');
+		throw new Failure('throttled');
 	});
 	const sent = waiting!.createOnce(stopStarting, async () => await Promise.resolve('sent'));
-	await expect(ended).rejects.toMatchObject({ kind: 'rateLimited' });
+	await expect(ended).rejects.toMatchObject({ kind: 'throttled' });
 	expect(await sent).toBe('sent');
 });
 

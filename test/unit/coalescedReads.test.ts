@@ -29,7 +29,7 @@ test('whoever asks meanwhile shares the reading, its failure too, and a recent r
 	const first = [ask(), ask()];
 	await turn();
 	first.push(ask(0));
-	begun[0]!.end(new Failure('rateLimited'));
+	begun[0]!.end(new Failure('throttled'));
 	for (const { status } of await Promise.allSettled(first)) expect(status).toBe('rejected');
 	const second = ask(0);
 	await turn();

@@ -41,7 +41,7 @@ const read = {
 	'overload, told by a task': (text: string) =>
 		isOverload(new Failure('taskFailed', { reason: text })),
 	'overload, told by a status': (error: string) =>
-		statusOf(`400 ${JSON.stringify({ error })}`).kind === 'rateLimited',
+		statusOf(`400 ${JSON.stringify({ error })}`).kind === 'throttled',
 };
 type Kind = keyof typeof read;
 
@@ -87,10 +87,10 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	],
 	['status and body', 'outOfCredit', ['429 {"error":"insufficient credit"}']],
 	['status and body', 'outOfCredit', ['500 {"error":"Not enough credits"}']],
-	['status and body', 'rateLimited', [`429 ${PAGE}`, '429 {"error":"Quota of requests"}']],
+	['status and body', 'throttled', [`429 ${PAGE}`, '429 {"error":"Quota of requests"}']],
 	['status and body', 'invalidVoice', ['404 {"error":"Voice not found"}']],
 	['status and body', 'invalidVoice', ['422 {"detail":[{"msg":"voice_id is required"}]}']],
-	['status and body', 'rateLimited', ['503 {"error":"overloaded"}', '529 {"error":"overloaded"}']],
+	['status and body', 'throttled', ['503 {"error":"overloaded"}', '529 {"error":"overloaded"}']],
 	['status and body', 'unavailable', ['503 overloaded', `503 ${PAGE}`, '503 {}', '503 ', '529 ']],
 	['status and body', 'unavailable', ['500 {"error":"overloaded"}', '502 {"error":"busy"}']],
 	['status and body', 'unavailable', ['503 {"error":"overloaded","task_id":"7"}']],
@@ -111,11 +111,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['text of the service', 'outOfCredit', ['Not enough credits', 'You have run out of credits.']],
 	['text of the service', 'outOfCredit', ['No credits left', 'Your credit balance is too low']],
 	['text of the service', 'outOfCredit', ['Credits exhausted']],
-	[
-		'text of the service',
-		'rateLimited',
-		['Quota exceeded', 'You have exceeded your monthly quota'],
-	],
+	['text of the service', 'throttled', ['Quota exceeded', 'You have exceeded your monthly quota']],
 	['text of the service', 'outOfCredit', ['Insufficient available quota']],
 	['text of the service', 'outOfCredit', ["You don't have enough credits to make this video"]],
 	['text of the service', 'outOfCredit', ['Your quota is not enough']],
@@ -147,14 +143,14 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	// A longer code often begins with the status.
 	['answer with a 200', 'tokenRefused', ['40101', '"40101"', '401001'].map(asCode)],
 	['answer with a 200', 'outOfCredit', ['40204'].map(asCode)],
-	['answer with a 200', 'rateLimited', ['42901', '429001'].map(asCode)],
+	['answer with a 200', 'throttled', ['42901', '429001'].map(asCode)],
 	['answer with a 200', 'rejected', ['40001', '42203'].map(asCode)],
 	['answer with a 200', 'notFound', ['40400'].map(asCode)],
 	['answer with a 200', 'unavailable', ['50000', '50301'].map(asCode)],
 	['answer with a 200', 'rejected', ['{"code":"400","msg":"失败"}', '{"code":422}']],
 	['answer with a 200', 'notFound', ['{"code":404,"msg":"task not found"}']],
 	['answer with a 200', 'unavailable', ['{"code":"500","msg":"失败"}', '{"code":502}']],
-	['answer with a 200', 'rateLimited', ['{"code":503,"msg":"The model is overloaded"}']],
+	['answer with a 200', 'throttled', ['{"code":503,"msg":"The model is overloaded"}']],
 	['answer with a 200', 'invalidVoice', ['{"error":"invalid_voice_id"}']],
 	['answer with a 200', 'invalidVoice', ['{"status":"pending","error":"invalid_voice_id"}']],
 	['answer with a 200', 'tokenRefused', ['{"status":"active","code":401,"msg":"Invalid token"}']],
@@ -164,9 +160,9 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', undefined, ['{"ok":true,"errors":[]}', '{"errors":null}']],
 	['answer with a 200', 'rejected', ['{"success":false,"message":"text too long"}']],
 	['answer with a 200', 'outOfCredit', ['{"success":false,"message":"No credits left"}']],
-	['answer with a 200', 'rateLimited', ['{"error":"rate limit exceeded"}']],
-	['answer with a 200', 'rateLimited', ['{"success":false,"message":"Server busy"}']],
-	['answer with a 200', 'rateLimited', ['{"error":"Server busy","id":null,"request_id":"r"}']],
+	['answer with a 200', 'throttled', ['{"error":"rate limit exceeded"}']],
+	['answer with a 200', 'throttled', ['{"success":false,"message":"Server busy"}']],
+	['answer with a 200', 'throttled', ['{"error":"Server busy","id":null,"request_id":"r"}']],
 	// What has an id may have been begun.
 	['answer with a 200', 'unavailable', ['{"id":7,"status":"failed","error":"Server busy"}']],
 	['answer with a 200', 'unavailable', ['{"success":false,"error":"Server busy","data":{"id":7}}']],
@@ -207,7 +203,7 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	],
 	[
 		'created with a 200',
-		'rateLimited',
+		'throttled',
 		[
 			'{"ErrCode":500044,"ErrMsg":"Reached the limit for concurrent generations"}',
 			'{"base_resp":{"status_code":1002,"status_msg":"rate limit"}}',

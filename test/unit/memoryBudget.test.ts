@@ -76,7 +76,7 @@ test('what waits for memory when a quota turns out to be used up fails at once, 
 	budget.take(need(90));
 	const waiting = throttle.admit('create', signal, 0, need(20));
 	const failed = expect(waiting).rejects.toMatchObject({ facts: { meaning: 'quota' } });
-	probe.end('throttled', new Failure('rateLimited', { meaning: 'quota' }));
+	probe.end('throttled', new Failure('throttled', { meaning: 'quota' }));
 	await failed;
 	const isAdmitted = jest.fn();
 	void throttle.admit('create', signal, 0, need(20)).then(isAdmitted);

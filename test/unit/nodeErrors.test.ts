@@ -28,7 +28,7 @@ const KINDS: Record<FailureKind, FailureFacts> = {
 	redirected: { host: 'https://other.example.com', status: 302 },
 	tokenRefused: { status: 401, reason: 'invalid_token' },
 	outOfCredit: { status: 402, reason: 'insufficient_credits' },
-	rateLimited: { status: 429, retryAfterMs: 7000 },
+	throttled: { status: 429, retryAfterMs: 7000 },
 	invalidVoice: { status: 400, reason: 'invalid_voice_id' },
 	notFound: { status: 404, reason: 'Not found' },
 	rejected: { status: 422, reason: 'text too long' },
@@ -93,7 +93,7 @@ The service received too many requests from this account. Wait 7 seconds. If it 
 
 describe('every kind of failure', () => {
 	it('says what happened, and what to do', () => {
-		const used = failure('rateLimited', { meaning: 'quota' });
+		const used = failure('throttled', { meaning: 'quota' });
 		const plan = failure('rejected', { meaning: 'not_allowed', status: 403, reason: 'captcha' });
 		const others = [
 			...(['certificate', 'blocked'] as const).map((unreachableCause) =>
@@ -104,7 +104,7 @@ describe('every kind of failure', () => {
 			failure('downloadFailed', { isFree: true }),
 			failure('invalidInput', { isTrigger: true }),
 			failure('tokenRefused', { isTrigger: true }),
-			failure('rateLimited', { mediaKind: 'speech' }),
+			failure('throttled', { mediaKind: 'speech' }),
 		];
 		const said = [...kinds.map((kind) => failure(kind)), used, plan, ...others].map(wordingOf);
 		const lines = said.map(({ message, description }) => `${message}. ${description}`.trim());
@@ -151,7 +151,7 @@ const MORE: Record<string, FailureFacts> = {
 };
 /** Kinds that come once something is paid for. */
 const LATER: FailureKind[] = [
-	...(['noResponse', 'unavailable', 'rejected', 'rateLimited', 'outOfCredit'] as const),
+	...(['noResponse', 'unavailable', 'rejected', 'throttled', 'outOfCredit'] as const),
 	...(['taskFailed', 'generationFailed', 'timedOut', 'streamLost', 'indeterminate'] as const),
 	...(['noAudioUrl', 'downloadFailed'] as const),
 ];

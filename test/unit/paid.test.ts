@@ -178,7 +178,7 @@ test('with Retry On Fail, it is said that each attempt that failed in this way w
 	expect(said([], failed(0, 'generationFailed'), retriesOnFail)).toBe(sentence);
 	expect(said([gone(0), task(1, '7')], failed(1, 'timedOut'), retriesOnFail)).not.toMatch(/like/);
 	// An earlier attempt had a task that failed. The last one failed before it sent anything, which costs nothing.
-	for (const kind of ['timedOut', 'outOfCredit', 'rateLimited', 'unreachable', 'notFound'] as const)
+	for (const kind of ['timedOut', 'outOfCredit', 'throttled', 'unreachable', 'notFound'] as const)
 		expect(said([gone(0)], failed(0, kind), retriesOnFail)).not.toMatch(/Retry On Fail/);
 	// The result of this request may still come, so it is not sent again.
 	expect(said([sent(0)], failed(0, 'generationFailed'), retriesOnFail)).not.toMatch(/like/);

@@ -101,16 +101,16 @@ it('a refusal is told, although the time is up right before the next attempt', a
 		if (attempts++ > 0) throw new Failure('timedOut', { limitMs: 1000 });
 	};
 	const outcome = newClient().outcomeOf({ ...CREATE, makeBody }, async () => {
-		throw new Failure('rateLimited');
+		throw new Failure('throttled');
 	});
 	await jest.advanceTimersByTimeAsync(60_000);
-	expect([((await outcome) as Failure).kind, attempts]).toEqual(['rateLimited', 2]);
+	expect([((await outcome) as Failure).kind, attempts]).toEqual(['throttled', 2]);
 });
 
 it('a read that is refused for its rate again and again is given up after five minutes', async () => {
 	const began = monotonicNow();
 	const outcome = newClient().outcomeOf(FREE, async () => {
-		throw new Failure('rateLimited');
+		throw new Failure('throttled');
 	});
 	const minutes = outcome.then((found) => [found, (monotonicNow() - began) / 60_000]);
 	await jest.advanceTimersByTimeAsync(600_000);
@@ -118,7 +118,7 @@ it('a read that is refused for its rate again and again is given up after five m
 		Failure,
 		number,
 	];
-	expect(failure.kind).toBe('rateLimited');
+	expect(failure.kind).toBe('throttled');
 	expect([after > 5, after < 6]).toEqual([true, true]);
 });
 

@@ -6,9 +6,9 @@ import { RequestInterval } from '../../nodes/shared/pace/requestInterval';
 import { Throttle } from '../../nodes/shared/pace/throttle';
 import { fakeTime } from '../service/fakeTime.mts';
 
-const QUOTA = new Failure('rateLimited', { meaning: 'quota' });
-const RATE = new Failure('rateLimited', { reason: 'Too many requests' });
-const FULL = new Failure('rateLimited', { reason: 'Too many concurrent tasks' });
+const QUOTA = new Failure('throttled', { meaning: 'quota' });
+const RATE = new Failure('throttled', { reason: 'Too many requests' });
+const FULL = new Failure('throttled', { reason: 'Too many concurrent tasks' });
 const OVERLOAD = new Failure('taskFailed', { reason: 'Too many concurrent tasks' });
 const { signal } = new AbortController();
 const pass = (seconds: number) => void jest.advanceTimersByTime(seconds * 1000);
@@ -417,7 +417,7 @@ describe('the throttle', () => {
 		async (kind) => {
 			jest.spyOn(Math, 'random').mockReturnValue(0);
 			const throttle = new Throttle();
-			await refuse(throttle, new Failure('rateLimited', { retryAfterMs: 5000 }));
+			await refuse(throttle, new Failure('throttled', { retryAfterMs: 5000 }));
 			const first = throttle.admit(kind, signal);
 			const isSecondAdmitted = watch(throttle.admit(kind, signal));
 			await expectAdmitted(first, { after: 4900, within: 5100 });

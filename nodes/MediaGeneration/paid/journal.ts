@@ -263,7 +263,7 @@ export class JournalEntry {
 				.finally(() => this.adoptNewerValue())
 				.catch((error: unknown) => {
 					// The other run has given the call up. It was refused, or its result can still be collected.
-					if (!isFailure(error, 'canceled', 'timedOut', 'rateLimited')) throw error;
+					if (!isFailure(error, 'canceled', 'timedOut', 'throttled')) throw error;
 				});
 			throwIfAborted(stopStarting);
 		}

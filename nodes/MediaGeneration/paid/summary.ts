@@ -7,10 +7,9 @@ import type { JournalValue } from './journalStore';
 /** The journal's value for a create call, with the index of its input item. */
 export type ItemRequest = JournalValue & { index: number };
 
-/** The kinds, then the meanings, of failures that are not about the item: once the cause is gone, a retry can succeed. */
+/** The kinds and the meanings of failures that are not about the item: once the cause is gone, a retry can succeed. */
 const CAUSES_OUTSIDE_OF_ITEM = new Set<FailureKind | ErrorMeaning | undefined>([
 	'outOfCredit',
-	'rateLimited',
 	'tokenRefused',
 	'crashed',
 	'overBudget',

@@ -192,7 +192,7 @@ function refusalOf(outcome: StreamResult | Failure): Failure | undefined {
 	if (!(outcome instanceof Failure)) return undefined;
 	if (outcome.kind === 'unavailable') return outcome;
 	const { facts } = outcome;
-	if (isTransient(outcome)) return new Failure('rateLimited', facts);
+	if (isTransient(outcome)) return new Failure('throttled', facts);
 	return facts.meaning === 'token' ? new Failure('tokenRefused', facts) : undefined;
 }
 

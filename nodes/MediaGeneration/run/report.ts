@@ -29,8 +29,7 @@ export class Report {
 
 	/** Shows that the service has refused a create call, if the reason is rate, load or quota. */
 	showRefusal(failure: Failure | undefined): void {
-		if (isFailure(failure, 'rateLimited'))
-			this.progress('the service accepts no more requests now');
+		if (isFailure(failure, 'throttled')) this.progress('the service accepts no more requests now');
 	}
 
 	/** Does what `progress` does, and logs a debug line. Call it rarely: even a suppressed line costs time. */

@@ -109,7 +109,7 @@ function outcomeOf(failure: Failure): Outcome {
 	// A 503 that asks to slow down counts as throttled, although the service may have accepted the call.
 	const reportsOverload = facts.retryAfterMs !== undefined || facts.meaning === 'throttled';
 	const isOverloaded = kind === 'unavailable' && facts.status === 503 && reportsOverload;
-	if (kind === 'rateLimited' || isOverloaded) return 'throttled';
+	if (kind === 'throttled' || isOverloaded) return 'throttled';
 	return isFailure(failure, ...UNCERTAIN_KINDS, 'unreachable') ? 'unavailable' : 'rejected';
 }
 
@@ -198,7 +198,7 @@ export class RetryingClient {
 			const isRetriedConnection = willRetry && lastFailure.kind === 'unreachable';
 			admittedCall.end(isRetriedConnection ? 'unknown' : outcomeOf(lastFailure), lastFailure);
 			if (!willRetry) throw lastFailure;
-			if (lastFailure.kind !== 'rateLimited') await sleep(backoffMs(attempt - 1), stopStarting);
+			if (lastFailure.kind !== 'throttled') await sleep(backoffMs(attempt - 1), stopStarting);
 		}
 	}
 
@@ -291,7 +291,7 @@ export class RetryingClient {
 	private shouldRetry(call: ApiCall, failure: Failure, attempt: number, startedAt: number) {
 		if (signalsOf(call).abortInFlight.aborted) return false;
 		if (!isCreateCall(call) && call.retry === 'never') return false;
-		if (failure.kind === 'rateLimited') {
+		if (failure.kind === 'throttled') {
 			if (this.throttle.failFast.isQuotaExhausted) return false;
 			// A large batch may have to wait for long, so the retries of a create call are not limited.
 			if (isCreateCall(call)) return true;

@@ -110,7 +110,7 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 			(error: unknown) => {
 				if (currentSignal.aborted) return undefined;
 				if (!isTransient(error)) throw error;
-				return isFailure(error, 'rateLimited') ? 'readSoon' : noOutcomeEvent();
+				return isFailure(error, 'throttled') ? 'readSoon' : noOutcomeEvent();
 			},
 		);
 		return (await Promise.race([result, whenAborted(currentSignal)])) ?? undefined;

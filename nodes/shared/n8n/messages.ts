@@ -210,7 +210,7 @@ const WORDINGS: Record<Failure['kind'], (facts: FailureFacts) => Wording> = {
 		message: `The account is out of credit${reasonSuffix(facts)}`,
 		description: 'Add credit with your provider. Account → Get shows what is left.',
 	}),
-	rateLimited: (facts) => ({
+	throttled: (facts) => ({
 		message: `${facts.meaning === 'quota' ? "The account's quota is used up" : 'The service received too many requests from this account'}${reasonSuffix(facts)}`,
 		description:
 			facts.meaning === 'quota'

@@ -229,7 +229,7 @@ export class Throttle {
 		const { reason, retryAfterMs } = failure.facts;
 		if (kind === 'create' && mentionsConcurrency(reason)) {
 			this.limit.onRefused(admittedAt, this.inFlight);
-		} else if (kind === 'create' && failure.kind !== 'rateLimited') {
+		} else if (kind === 'create' && failure.kind !== 'throttled') {
 			// This is a 503: the service as a whole is overloaded, so the limits of this account stay as they are.
 			this.createBreaker.onFailure(admittedAt, false, retryAfterMs);
 		} else {

@@ -19,9 +19,9 @@ const VAGUE_SENTENCE = /^(?:(?:\w+ ){1,3}failed|failed to(?: \w+){1,3})[.!]?$/i;
 
 /**
  * Returns the reason in an error answer, for the user: the clearest sentence, or else the first word of a program.
- * Returns undefined if there is none. `isRateLimited` is true if the answer refuses for rate, load or quota.
+ * Returns undefined if there is none. `isThrottled` is true if the answer refuses for rate, load or quota.
  */
-export function readReason(value: unknown, isRateLimited = false): string | undefined {
+export function readReason(value: unknown, isThrottled = false): string | undefined {
 	// The status and the type of a record are words for programs, but a status is better than nothing. The description of
 	// what has an id is about its content.
 	const relevant = isRecord(value)
@@ -38,7 +38,7 @@ export function readReason(value: unknown, isRateLimited = false): string | unde
 	const sentences = clearTexts.filter((text) => /[\s\P{ASCII}]/u.test(text));
 	// The throttle learns from the reason whether the number of simultaneous tasks is limited.
 	const clearSentence =
-		(isRateLimited ? sentences.find(mentionsConcurrency) : undefined) ??
+		(isThrottled ? sentences.find(mentionsConcurrency) : undefined) ??
 		sentences.find((text) => !VAGUE_SENTENCE.test(text));
 	return plainText(clearSentence ?? sentences[0] ?? clearTexts[0] ?? texts[0]);
 }
@@ -126,8 +126,8 @@ export function readErrorText(body: string): string | undefined {
 
 /** The kind of Failure for a refusal, by its meaning. A refusal with any other meaning is of kind `rejected`. */
 const REFUSAL_KINDS: Partial<Record<ErrorMeaning, FailureKind>> = {
-	throttled: 'rateLimited',
-	quota: 'rateLimited',
+	throttled: 'throttled',
+	quota: 'throttled',
 	credit: 'outOfCredit',
 	token: 'tokenRefused',
 	voice: 'invalidVoice',
@@ -143,9 +143,9 @@ export function failureOfAnswer(answer: unknown, status?: number): Failure {
 	// The reason may stand only in a description.
 	const meaning = meaningOf([answer, readReason(answer)], status);
 	const kind = (meaning && REFUSAL_KINDS[meaning]) ?? 'rejected';
-	const isRateLimited = kind === 'rateLimited';
-	const reason = readReason(answer, isRateLimited);
-	return new Failure(kind, { meaning, status, reason, transient: isRateLimited || undefined });
+	const isThrottled = kind === 'throttled';
+	const reason = readReason(answer, isThrottled);
+	return new Failure(kind, { meaning, status, reason, transient: isThrottled || undefined });
 }
 
 /** Finds a sign that a task or a generation has begun: an id, a place in a queue, or a success. */
@@ -205,7 +205,7 @@ export function failureOfStatus(status: number, body: string): Failure {
 	const rulesOutResult = FINAL_MEANINGS.has(facts.meaning);
 	if (status >= 500) {
 		const isThrottled = OVERLOAD_STATUSES.includes(status) && isThrottledAnswer(json);
-		const isSurelyRefused = kind === 'rateLimited' ? isThrottled : rulesOutResult;
+		const isSurelyRefused = kind === 'throttled' ? isThrottled : rulesOutResult;
 		return json !== undefined && isSurelyRefused
 			? reportedFailure
 			: new Failure('unavailable', transientFacts);
@@ -264,6 +264,6 @@ export function parseResponseBody<T>(
 	const { kind, facts } = failureOfReport(redact.value(raw));
 	const { reason = 'no reason given' } = facts;
 	// If the answer has an id, a task may exist, so it is unknown whether the call was accepted.
-	const mayHaveStarted = kind === 'rateLimited' && !isThrottledAnswer(raw);
+	const mayHaveStarted = kind === 'throttled' && !isThrottledAnswer(raw);
 	throw new Failure(mayHaveStarted ? 'unavailable' : kind, { ...facts, reason });
 }

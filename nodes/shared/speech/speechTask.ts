@@ -109,7 +109,7 @@ class TaskObservations {
 	errorToReport(error: unknown): unknown {
 		const { lastFailure } = this;
 		const isUnknown = this.status === undefined && this.highestPercentage < 0;
-		const tellsMore = isTransient(lastFailure) && !isFailure(lastFailure, 'rateLimited');
+		const tellsMore = isTransient(lastFailure) && !isFailure(lastFailure, 'throttled');
 		return isFailure(error, 'timedOut') && isUnknown && tellsMore ? lastFailure : error;
 	}
 
