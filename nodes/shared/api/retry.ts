@@ -227,22 +227,22 @@ export class RetryingClient {
 		const attemptController = linkedController(signalsOf(call).abortInFlight);
 		const { signal } = attemptController;
 		// Without the cast, TypeScript would assume that `onAccepted` never sets it.
-		let stream = undefined as RunningTask | undefined;
+		let runningTask = undefined as RunningTask | undefined;
 		void sleep(attemptTimeoutMs, signal).then(() => {
-			if (!stream && !signal.aborted) attemptController.abort(new Failure('timedOut'));
+			if (!runningTask && !signal.aborted) attemptController.abort(new Failure('timedOut'));
 		});
 		const onAccepted = () => {
-			if (stream) return;
+			if (runningTask) return;
 			admittedCall.end('succeeded');
-			stream = this.throttle.startTask();
+			runningTask = this.throttle.startTask();
 		};
 		try {
 			const result = await this.exchange(call, signal, readResponse, onAccepted);
-			if (stream) stream.end();
+			if (runningTask) runningTask.end();
 			else admittedCall.end('succeeded');
 			return result;
 		} catch (error) {
-			if (stream) throw stream.end(error);
+			if (runningTask) throw runningTask.end(error);
 			const failure = toCallFailure(call, error);
 			if (failure instanceof Failure) return failure;
 			// A fault of this package must not keep the call's place and memory.
