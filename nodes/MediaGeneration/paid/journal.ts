@@ -24,7 +24,7 @@ import { isFindable, type MediaRequest } from '../../shared/generation/requestLe
 class SharedCalls {
 	/** The calls in flight. */
 	readonly inFlight = new Map<string, Promise<unknown>>();
-	/** The run that has reserved a request for a call that is not sent. */
+	/** For each call that a run has reserved a request for, but not sent: the journal of that run. */
 	readonly reservedBy = new Map<string, Journal>();
 }
 const sharedCalls = () => processContainer.get(SharedCalls);
@@ -126,8 +126,8 @@ export class Journal {
 	}
 
 	/**
-	 * Reserves a request for a call in place of the run that has reserved one: this run, or one that gave it up. That run
-	 * was allowed to send the call, so no limit applies to it again.
+	 * Reserves a request for a call right before it is sent. If a run has already reserved one, takes it over: this run, or
+	 * one that has given the call up. That run was allowed to send the call, so no limit applies to it again.
 	 */
 	reserveOnce(call: Pick<JournalEntry, 'sharedKey'>): Failure | undefined {
 		const owner = sharedCalls().reservedBy.get(call.sharedKey);
