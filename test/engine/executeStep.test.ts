@@ -156,7 +156,7 @@ test('an image whose stream holds the file itself is requested anew, since a fil
 	const done = `event: image_generation_complete\ndata: ${JSON.stringify([{ file_url }])}\n\n`;
 	onCreate({ sse: ['event: image_generation_status\ndata: "starting"\n\n', done, 'END'] }, ALWAYS);
 	good(await run(before(image('A dog'))));
-	good(await run(before(image('A dog', { timeout: 2 })), { destinationName: LATER }));
+	good(await run(before(image('A dog', { timeout: 30 })), { destinationName: LATER }));
 	expect(posts()).toBe(2);
 });
 

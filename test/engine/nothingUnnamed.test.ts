@@ -73,11 +73,13 @@ describe('when another item fails', () => {
 });
 
 test.each([
-	['its stream goes on', [tellsId('video-7')], 'No result after 1 second'],
+	['its stream goes on', [tellsId('video-7')], 'No result after 5 seconds'],
 	['the history is searched', [tellsId('video-7'), 'END' as const], 'result did not arrive'],
 ])('a time-out while %s names the videos that the stream has told of', async (_, sse, words) => {
 	onCreate({ sse });
-	const { message, description } = bad(await run(video(EACH, { timeout: 1 }), texts('Mine')));
+	fakeTime();
+	const { result } = await hasten(video(EACH, { timeout: 5 }), texts('Mine'));
+	const { message, description } = bad(result);
 	expect(message).toContain(words);
 	expect(description).toMatch(/[Tt]he result has the ID video-7\./);
 });

@@ -94,7 +94,9 @@ describe('a row with a description of its own, at the error output, also tells',
 
 	test('the id of a video that timed out', async () => {
 		onCreate({ sse: [status({ status: 'processing', id: 'video-7' })] });
-		const result = await run(node(video(EACH, { timeout: 1 }), ERROR_OUTPUT), { items });
+		fakeTime();
+		const subject = node(video(EACH, { timeout: 5 }), ERROR_OUTPUT);
+		const { result } = await hasten(subject, { items });
 		expect(failedRow(result)).toMatchObject({
 			error: expect.stringContaining('No result'),
 			error_description: expect.stringContaining('the result has the ID video-7'),

@@ -189,8 +189,9 @@ describe('a split text that fails half-way', () => {
 
 	test('does not say so if all tasks are there', async () => {
 		onFile(answer(404), ALWAYS);
-		const subject = node(split(text, { timeout: 1 }), ERROR_OUTPUT);
-		const { json } = (await run(subject)).task(NODE)!.data!.main![1]![0]!;
+		fakeTime();
+		const { result } = await hasten(node(split(text, { timeout: 30 }), ERROR_OUTPUT));
+		const { json } = result.task(NODE)!.data!.main![1]![0]!;
 		expect(json.task_ids).toEqual(ids());
 		expect(json).not.toHaveProperty('incomplete');
 	});

@@ -2,7 +2,20 @@ import { readFile } from 'node:fs/promises';
 import type { StreamStep } from '../../simulator/simulator.mts';
 import { bad, expectServed, good, hints, only, origins, out } from './seen';
 import { answer, looks, onCreate, onFile, posts, requests } from './service';
-import { CONTINUE, image, node, RETRY, run, said, sim, speech, start, video } from './setup';
+import {
+	CONTINUE,
+	fakeTime,
+	image,
+	node,
+	RETRY,
+	run,
+	said,
+	sim,
+	speech,
+	start,
+	video,
+} from './setup';
+import { hasten } from './time';
 import { event } from '../faults/row.mts';
 
 const LANDSCAPE = { aspect_ratio: 'VIDEO_ASPECT_RATIO_LANDSCAPE' };
@@ -100,7 +113,7 @@ test.each<[string, StreamStep[]]>([
 ])('the result comes out although the stream %s', async (_, sse) => {
 	onCreate({ sse });
 	onFile(answer(200, '\0a video', { 'Content-Type': 'video/mp4' }));
-	const { json, binary } = only(await run(video('P', { timeout: 4 })));
+	const { json, binary } = only(await run(video('P', { timeout: 30 })));
 	expect(json).toEqual({ id: 'new', file_url: `${sim.baseUrl}/files/a.mp4` });
 	expect(binary!.data!.fileName).toBe('video-new.mp4');
 	expect([looks(), sim.leaks.length]).toEqual([0, 0]);
@@ -116,8 +129,9 @@ test('a file that is gone is named with the others of its request', async () => 
 
 test('a file that its host does not send keeps no other file of its request from coming out', async () => {
 	onFile({ hang: true });
-	const hung = node(video('P', { timeout: 6 }, { numberOfVideos: 3 }), CONTINUE);
-	const result = await run(hung);
+	fakeTime();
+	const hung = node(video('P', { timeout: 30 }, { numberOfVideos: 3 }), CONTINUE);
+	const { result } = await hasten(hung);
 	const files = out(result).filter(({ binary }) => binary);
 	for (const item of files) await expectServed(result, item);
 	expect([files.length, sim.chargedCalls]).toEqual([2, 1]);

@@ -131,11 +131,11 @@ const shapes: Row[] = [
 		hints: '1 of 3 …may still appear…History → Get Many',
 	}),
 	row('A stream that lasts longer than **Idle Timeout**, but is never silent that long', [VIDEO], {
-		setting: { options: { idleTimeout: 1, timeout: 8 } },
+		setting: { options: { idleTimeout: 2, timeout: 30 } },
 		make: (stage) => {
 			entries(stage, 'a');
 			const end = event('x_complete', stage.sim.history.pop());
-			const pause = { delayMs: 500 };
+			const pause = { delayMs: 800 };
 			const processing = [status('processing'), pause];
 			stage.sim.fault(
 				stream([status('starting'), pause, ...processing, ...processing, end, 'END']),
