@@ -29,11 +29,8 @@ process.exit();
 
 async function main(): Promise<number> {
 	const text = { type: 'string' } as const;
-	const urls = {
-		'base-url': text,
-		'web-socket-url': text,
-		'allow-http': { type: 'boolean' },
-	} as const;
+	const isSet = { type: 'boolean' } as const;
+	const urls = { 'base-url': text, 'web-socket-url': text, 'allow-http': isSet };
 	const { values } = parseArgs({ options: { ...urls, pay: text, replay: text } });
 	if (values.replay !== undefined) return await playAgain(values.replay);
 	const wanted: string[] = values.pay?.match(/[^\s,]+/g) ?? [];

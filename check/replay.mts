@@ -25,8 +25,9 @@ async function serve({ runs, made }: Recording) {
 		.flatMap((run) => run.exchanges)
 		.sort((a, b) => a.at - b.at);
 	const played = new Set<Exchange>();
-	/** The local servers, by the recorded origins that they stand in for. */
-	const servers = new Map<string, FakeService>();
+	const servers: FakeService[] = [];
+	/** The URLs of the local servers, by the recorded origins that they stand in for. */
+	const urls = new Map<string, string>();
 	const sockets = new WebSocketServer({ noServer: true });
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
 	const shift = Date.now() - Date.parse(made);
@@ -53,8 +54,8 @@ async function serve({ runs, made }: Recording) {
 	};
 	/** Returns a recorded text with times of today, local URLs, and embedded files of the recorded size. */
 	const asOfToday = (text: string) =>
-		[...servers]
-			.reduce((all, [origin, { url }]) => all.replaceAll(origin, url), text.replace(TIMES, later))
+		[...urls]
+			.reduce((all, [origin, url]) => all.replaceAll(origin, url), text.replace(TIMES, later))
 			.replace(OMITTED, (_, size) => 'A'.repeat(Number(size)));
 
 	const pauseFor = async (ms: number) => await pause(Math.max(0, ms), undefined, { ref: false });
@@ -86,7 +87,9 @@ async function serve({ runs, made }: Recording) {
 			if (exchange.status > 0) {
 				for (const [name, value] of Object.entries(exchange.headers))
 					response.setHeader(name, asOfToday(String(value)));
-				response.writeHead(exchange.status).flushHeaders();
+				response.writeHead(exchange.status);
+				// The only piece of an answer came with its headers: for the rest of one, the node waits only briefly.
+				if (exchange.pieces.length !== 1) response.flushHeaders();
 			}
 			const isWhole = exchange.broke === undefined;
 			const close = () => (isWhole ? response.end() : request.socket.destroySoon());
@@ -105,14 +108,16 @@ async function serve({ runs, made }: Recording) {
 			});
 		};
 
-	for (const origin of new Set(exchanges.map((each) => each.origin)))
-		servers.set(origin, await FakeService.start(onRequest(origin), onUpgrade(origin)));
+	for (const origin of new Set(exchanges.map((each) => each.origin))) {
+		const server = await FakeService.start(onRequest(origin), onUpgrade(origin));
+		urls.set(origin, server.url);
+		servers.push(server);
+	}
 	const urlOf = (wanted: string) =>
-		servers.get(exchanges.find(({ method }) => method === wanted)?.origin ?? '')?.url;
+		urls.get(exchanges.find(({ method }) => method === wanted)?.origin ?? '');
 	const baseUrl = urlOf('GET')!;
 	const webSocketUrl = (urlOf('WEBSOCKET') ?? baseUrl).replace('http', 'ws');
-	const close = async () =>
-		void (await Promise.all([...servers.values()].map((each) => each.stop())));
+	const close = async () => void (await Promise.all(servers.map((each) => each.stop())));
 	return { baseUrl, webSocketUrl, close };
 }
 

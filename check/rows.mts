@@ -473,13 +473,18 @@ function eventsOf(stream: Exchange) {
 const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
+/** Matches the names of IDs in an answer, but not those of a user or a request. */
+const ID_NAME = /^(?!.*(?:user|owner|account|request|trace))(?:.*[._])?(?:uu)?id$/i;
+
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) => {
 		const answers = exchanges.filter(mayHaveCharged);
-		const ids = answers.flatMap((answer) => [
-			shared.readCreatedTaskId(jsonOf(answer)),
-			...eventsOf(answer).map(({ json }) => shared.idOf(json)),
+		const said = answers.flatMap((answer) => [
+			jsonOf(answer),
+			...eventsOf(answer).map(({ json }) => json),
 		]);
-		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ').trim()] : [];
+		const places = said.flatMap((json) => placesIn(json)).filter(({ name }) => ID_NAME.test(name));
+		const ids = new Set(places.map(({ holder, key }) => shared.asId(holder[key])));
+		return answers.length > 0 ? [[operation, ...ids].join(' ').trim()] : [];
 	});
