@@ -112,7 +112,6 @@ export class Outbox<Item extends OutboxItem = OutboxItem, Cursor = undefined> {
 		const item = this.itemsByKey.get(key);
 		if (!item) return;
 		item.state = state;
-		if (state !== 'done') return;
 		this.itemsByKey.delete(key);
 		this.itemsByKey.set(key, item);
 		const doneKeys = this.keysIn('done');
