@@ -1,4 +1,5 @@
-import { Outbox } from '../../nodes/MediaGenerationTrigger/activation/outbox';
+import type { ITriggerFunctions } from 'n8n-workflow';
+import { Outbox, staticDataCopies } from '../../nodes/MediaGenerationTrigger/activation/outbox';
 
 /* What n8n has kept of a trigger, by the time it is back; the engine's tests do the rest. */
 
@@ -56,10 +57,26 @@ it('a trigger that is closed writes into no copy of the workflow, and keeps none
 	const data = {};
 	const copies = jest.fn(() => [data]);
 	const store = new Outbox(copies, ROOM, 'closed', true);
+	store.onReopened = jest.fn();
 	store.handOver();
 	copies.mockClear();
 	store.save();
-	expect([data, copies.mock.calls]).toEqual([{}, []]);
+	expect([data, copies.mock.calls, store.onReopened]).toEqual([{}, [], undefined]);
+});
+
+it('a closed trigger’s copy of the workflow is kept no longer', () => {
+	const [mine, others] = [{}, {}];
+	const contextWith = (data: object) =>
+		({
+			...{ getWorkflow: () => ({ id: 'copies' }), getNode: () => ({}) },
+			...{ getWorkflowStaticData: () => data, workflow: { getStaticData: () => data } },
+		}) as unknown as ITriggerFunctions;
+	const copies = staticDataCopies(contextWith(mine), new AbortController().signal);
+	const closing = new AbortController();
+	staticDataCopies(contextWith(others), closing.signal);
+	expect(copies()).toEqual([mine, others]);
+	closing.abort();
+	expect(copies()).toHaveLength(1);
 });
 
 it('what another process has saved since the trigger was closed here counts', () => {
@@ -113,8 +130,11 @@ it('what is handed over counts, also if the clock was set back since something w
 	const before = new Outbox(() => [data], ROOM, 'set back', true);
 	before.save();
 	clock.mockReturnValue(1);
-	before.itemsByKey.set('heard', { state: 'tracking' });
-	before.handOver();
-	expect(new Outbox(() => [data], ROOM, 'set back', true).keysIn('tracking')).toEqual(['heard']);
+	for (const nodeKey of ['set back', 'set back, loaded']) {
+		const store = nodeKey === 'set back' ? before : new Outbox(() => [data], ROOM, nodeKey, true);
+		store.itemsByKey.set('heard', { state: 'tracking' });
+		store.handOver();
+		expect(new Outbox(() => [data], ROOM, nodeKey, true).keysIn('tracking')).toEqual(['heard']);
+	}
 	clock.mockRestore();
 });
