@@ -43,7 +43,7 @@ export class Account {
 	}
 
 	/** Returns how many results there are so far. */
-	made(operation: Operation): number {
+	countResults(operation: Operation): number {
 		return [...this.#results(operation)].length;
 	}
 

@@ -54,7 +54,7 @@ export class Contender {
 	}
 
 	/** Resolves with the paths of the files of all runs since the last `clear`, and why runs have failed. */
-	async made(operation: Operation): Promise<{ files: string[]; errors: string[] }> {
+	async outputs(operation: Operation): Promise<{ files: string[]; errors: string[] }> {
 		const executions = await this.n8n.executions(this.#published[operation]);
 		return {
 			files: executions.flatMap(({ files }) => files),
@@ -77,7 +77,7 @@ export class Contender {
 				return { began, ended: await this.make(operation, run) };
 			}),
 		);
-		const { files, errors } = await this.made(operation);
+		const { files, errors } = await this.outputs(operation);
 		if (errors.length > 0) throw new Error(`${this.name}: ${errors.join('; ')}`);
 		const results = runs.map((run) => this.account.results(operation, run));
 		await compare(this.name, files, results.flat());
@@ -116,10 +116,10 @@ export async function compare(name: string, files: string[], results: Result[]):
 	if (files.length !== results.length) {
 		throw new Error(`${name} made ${files.length} files of ${results.length}`);
 	}
-	const made = await Promise.all(files.map((path) => hash(createReadStream(path))));
-	const right = await Promise.all(results.map(({ address }) => hashOf(address)));
-	right.sort();
-	const wrong = made.sort().filter((value, index) => value !== right[index]).length;
+	const hashes = await Promise.all(files.map((path) => hash(createReadStream(path))));
+	const expectedHashes = await Promise.all(results.map(({ address }) => hashOf(address)));
+	expectedHashes.sort();
+	const wrong = hashes.sort().filter((value, index) => value !== expectedHashes[index]).length;
 	if (wrong > 0) throw new Error(`${name} made ${wrong} files that are not the service's`);
 }
 

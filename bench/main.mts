@@ -26,17 +26,17 @@ const setting = await Setting.start();
 try {
 	const memory = await step('Memory of files', () => measureMemory(setting));
 	const n8n = await step('Starting n8n', () => setting.startN8n());
-	const own = await ours(n8n, setting.account());
+	const ourNode = await ours(n8n, setting.account());
 	const built = await handBuilt(n8n, setting.account());
 	const newcomer = async () => {
 		const options = { pollInterval: 2 };
 		return await ours(n8n, setting.account(), { options, isBlocked: true });
 	};
 	const blocked = await newcomer();
-	await step('Warming up', () => warmUp([own, built, blocked]));
-	const latency = await step('Latency', () => measureLatency(own, built));
-	const wallTime = await step('1 to 200 items', () => measureWallTime(own, built, blocked));
-	const limits = await step('Limits', () => measureLimits(setting.simulator, own, newcomer));
+	await step('Warming up', () => warmUp([ourNode, built, blocked]));
+	const latency = await step('Latency', () => measureLatency(ourNode, built));
+	const wallTime = await step('1 to 200 items', () => measureWallTime(ourNode, built, blocked));
+	const limits = await step('Limits', () => measureLimits(setting.simulator, ourNode, newcomer));
 	await setting.leave(n8n);
 	const scale = await step('10,000 items', () => measureScale(setting));
 	const waiting = await step('1000 items waiting', () => measureWaiting(setting));

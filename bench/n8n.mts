@@ -29,13 +29,13 @@ export interface Published {
 export class N8n {
 	readonly instance: Instance;
 	readonly #folder: TemporaryFolder;
-	readonly #rest: Rest;
+	readonly #restClient: Rest;
 	readonly #probe: string;
 
 	private constructor(instance: Instance, folder: TemporaryFolder, probe: string) {
 		this.instance = instance;
 		this.#folder = folder;
-		this.#rest = new Rest(instance.baseUrl);
+		this.#restClient = new Rest(instance.baseUrl);
 		this.#probe = probe;
 	}
 
@@ -51,7 +51,7 @@ export class N8n {
 		try {
 			installPackage(folder.path);
 			await instance.start();
-			await n8n.#rest.logIn();
+			await n8n.#restClient.logIn();
 		} catch (error) {
 			await n8n.close();
 			throw error;
@@ -61,14 +61,14 @@ export class N8n {
 
 	async credential(type: string, data: object): Promise<{ id: string; name: string }> {
 		const body = { name: type, type, data };
-		const { id, name } = await this.#rest.request('POST', '/rest/credentials', body);
+		const { id, name } = await this.#restClient.request('POST', '/rest/credentials', body);
 		return { id, name };
 	}
 
 	/** Saves and publishes a workflow. Resolves once its webhook can be called. */
 	async publish({ output, ...workflow }: Workflow): Promise<Published> {
-		const saved = await this.#rest.request('POST', '/rest/workflows', workflow);
-		await activate(this.#rest, saved.id);
+		const saved = await this.#restClient.request('POST', '/rest/workflows', workflow);
+		await activate(this.#restClient, saved.id);
 		const url = `${this.instance.baseUrl}/webhook/${workflow.name}`;
 		return { id: saved.id, url, output };
 	}
@@ -87,10 +87,10 @@ export class N8n {
 
 	/** Resolves with the executions of a workflow that were not deleted. */
 	async executions(workflow: Published): Promise<Execution[]> {
-		const executions = await executionsOf(this.#rest, workflow.id);
+		const executions = await executionsOf(this.#restClient, workflow.id);
 		return await Promise.all(
 			executions.map(async ({ id }): Promise<Execution> => {
-				const { data, status } = await waitForEnd(this.#rest, id);
+				const { data, status } = await waitForEnd(this.#restClient, id);
 				const { resultData } = data;
 				const runs = resultData.runData[workflow.output] ?? [];
 				const files = runs
@@ -105,8 +105,8 @@ export class N8n {
 
 	/** Deletes the executions of a workflow with their files. */
 	async forget(workflow: Published): Promise<void> {
-		const ids = (await executionsOf(this.#rest, workflow.id)).map(({ id }) => id);
-		if (ids.length > 0) await this.#rest.request('POST', '/rest/executions/delete', { ids });
+		const ids = (await executionsOf(this.#restClient, workflow.id)).map(({ id }) => id);
+		if (ids.length > 0) await this.#restClient.request('POST', '/rest/executions/delete', { ids });
 	}
 
 	/** Returns the resident memory of n8n, in bytes. */

@@ -52,9 +52,9 @@ export function median(values: number[]): number {
 function cell({ cells, show }: Row, index: number): string {
 	const value = cells[index]!;
 	if (typeof value === 'string') return value;
-	const [own] = cells;
-	if (index === 0 || typeof own !== 'number' || own <= 0) return show(value);
-	return `${show(value)} (× ${Number((value / own).toPrecision(2))})`;
+	const [firstValue] = cells;
+	if (index === 0 || typeof firstValue !== 'number' || firstValue <= 0) return show(value);
+	return `${show(value)} (× ${Number((value / firstValue).toPrecision(2))})`;
 }
 
 const line = (cells: string[]) => `| ${cells.join(' | ')} |`;

@@ -1,10 +1,10 @@
 import { lines, type Contender } from '../contender.mts';
 import { COLUMNS, median, row, seconds, type Table } from '../report.mts';
 
-/** How long the tasks take, in seconds: spread, so that who looks every 5 s is neither lucky nor unlucky. */
+/** How long the tasks take, in seconds. They differ, so that a poll every 5 s has neither good luck nor bad. */
 const STEPS = [1.25, 3.75, 6.25, 8.75, 11.25, 13.75];
 
-/** Six tasks of each kind, each an execution of its own, all at once: from "ready at the service" to its end. */
+/** Runs six tasks of each kind at once, each in its own execution. Measures from "ready at the service" to its end. */
 async function latencyOf(contender: Contender) {
 	const [speech, video] = await Promise.all([
 		contender.race('speech', ...STEPS.map((step) => lines(1, step))),
@@ -13,9 +13,9 @@ async function latencyOf(contender: Contender) {
 	return { speech: speech.map(({ late }) => late), video: video.map(({ late }) => late) };
 }
 
-/** How soon a result that the service has is passed on. */
-export async function measureLatency(own: Contender, built: Contender): Promise<Table> {
-	const all = [await latencyOf(own), await latencyOf(built)];
+/** Measures how soon a finished result is output. */
+export async function measureLatency(ourNode: Contender, built: Contender): Promise<Table> {
+	const all = [await latencyOf(ourNode), await latencyOf(built)];
 	const rows = (['speech', 'video'] as const).flatMap((kind) => [
 		row(
 			`${kind}, median`,

@@ -7,7 +7,7 @@ const COUNT = 50;
 const SECONDS = 3;
 const AT_ONCE = 8;
 const RATES = [60, 30];
-/** How much longer it may take than the limit makes necessary. */
+/** How many times as long it may take as the limit makes necessary. */
 const SLACK = 1.5;
 
 interface Outcome {
@@ -31,7 +31,7 @@ async function outcomeOf(
 	const ended = await contender.make('speech', texts).finally(() => {
 		Object.assign(simulator, { concurrencyLimit: undefined, requestLimit: undefined });
 	});
-	const { files, errors } = await contender.made('speech');
+	const { files, errors } = await contender.outputs('speech');
 	if (errors.length === 0) {
 		await compare(contender.name, files, account.results('speech', texts));
 	}
@@ -40,16 +40,16 @@ async function outcomeOf(
 }
 
 /**
- * What becomes of many items where the service refuses with 429: beyond some at once, and beyond some
- * requests a minute. `newcomer` makes our node without its WebSocket, with a new account.
+ * Measures many items with a service that answers 429 above a number of simultaneous tasks, or of requests per minute.
+ * `newcomer` makes our node with a new account and without a WebSocket.
  */
 export async function measureLimits(
 	simulator: Simulator,
-	own: Contender,
+	ourNode: Contender,
 	newcomer: () => Promise<Contender>,
 ): Promise<Goal[]> {
 	const few = { concurrencyLimit: AT_ONCE };
-	const ours = await outcomeOf(simulator, own, few);
+	const ours = await outcomeOf(simulator, ourNode, few);
 	const least = Math.ceil(COUNT / AT_ONCE) * SECONDS;
 	const about = `${COUNT} items where the service allows ${AT_ONCE} at once`;
 	const blocked = await outcomeOf(simulator, await newcomer(), few);
@@ -59,10 +59,10 @@ export async function measureLimits(
 	];
 	for (const rate of RATES) {
 		const contender = await newcomer();
-		// A window of the simulator's is a minute by the clock: the first one must be whole.
+		// The simulator counts requests per minute of the clock. The first minute must be a whole one.
 		await pause(60_000 - (Date.now() % 60_000));
 		const rated = await outcomeOf(simulator, contender, aMinute(rate));
-		// A create call and a lookup each; the first minute's requests may all be sent at once.
+		// Each item takes a create call and a read. All requests of the first minute may be sent at once.
 		const leastByRate = 60 * (Math.ceil((2 * COUNT) / rate) - 1);
 		const allows = `the service allows ${rate} requests a minute`;
 		goals.push(...goalsOf(`${COUNT} items where ${allows}, WebSocket blocked`, rated, leastByRate));

@@ -8,7 +8,7 @@ import { settled } from '../settled.mts';
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 ** 2;
 const SAMPLE_MS = 10;
-/** Files one after the other: sizes in bytes. */
+/** The sizes of the files, in bytes. They are generated one after the other. */
 const SERIES = [
 	{ name: '1 KiB', size: KIBIBYTE },
 	{ name: '256 MiB, the first', size: 256 * MEBIBYTE },
@@ -16,19 +16,19 @@ const SERIES = [
 	{ name: '1 GiB', size: 1024 * MEBIBYTE },
 ];
 
-/** By how much the process grows at most while a file is made, in bytes, as the system sees it. */
+/** Resolves with the peak growth of the resident memory while a file is generated, in bytes. */
 async function costOf(contender: Contender, size: number): Promise<number> {
 	const { n8n } = contender;
 	await n8n.memoryInUse();
 	const resident = n8n.memory();
-	let most = resident;
-	const watch = setInterval(() => (most = Math.max(most, n8n.memory())), SAMPLE_MS);
+	let peak = resident;
+	const watch = setInterval(() => (peak = Math.max(peak, n8n.memory())), SAMPLE_MS);
 	const text = line(`[sim:slow=0.5] [sim:big-file=${size / MEBIBYTE}]`);
 	await contender.race('speech', [text]).finally(() => clearInterval(watch));
-	return most - resident;
+	return peak - resident;
 }
 
-/** Memory that a file of some size costs, each contender in a process that is fresh. */
+/** Measures the memory that files of different sizes cost. Each contender has a new n8n. */
 export async function measureMemory(setting: Setting): Promise<{ table: Table; goals: Goal[] }> {
 	const contenders = await Promise.all([
 		ours(await setting.startN8n(), setting.account()),

@@ -9,53 +9,53 @@ import { settled } from '../settled.mts';
 const MANY = 10_000;
 const SECONDS = 0.2;
 const CONCURRENCY = 100;
-/** The share that is made when the memory is looked at. */
+/** The share of results after which the memory is measured. */
 const SHARE = 0.8;
 const SAMPLE_MS = 100;
 
 /**
- * Has ten thousand made in one execution; throws unless each was paid once and none has failed.
- * `meanwhile` is called when most are made, with their number.
+ * Generates ten thousand results in one execution. Throws unless each was charged once and none has failed. `meanwhile`
+ * is called with the number of results once most of them are there.
  */
 async function secondsFor(
 	contender: Contender,
 	operation: Operation,
-	meanwhile?: (made: number) => Promise<void>,
+	meanwhile?: (resultCount: number) => Promise<void>,
 ): Promise<number> {
 	const { account } = contender;
 	const texts = lines(MANY, SECONDS);
-	const before = account.made(operation);
+	const before = account.countResults(operation);
 	const began = Date.now();
 	let isOver = false;
 	const making = contender.make(operation, texts).finally(() => (isOver = true));
 	if (meanwhile) {
-		const made = () => account.made(operation) - before;
-		while (!isOver && made() < SHARE * MANY) await pause(SAMPLE_MS);
-		await meanwhile(made());
+		const newResults = () => account.countResults(operation) - before;
+		while (!isOver && newResults() < SHARE * MANY) await pause(SAMPLE_MS);
+		await meanwhile(newResults());
 	}
 	const ended = await making;
-	const { errors } = await contender.made(operation);
+	const { errors } = await contender.outputs(operation);
 	if (errors.length > 0) throw new Error(`${contender.name}: ${errors.join('; ')}`);
 	account.results(operation, texts);
 	await contender.clear(operation);
 	return (ended - began) / 1000;
 }
 
-/** Ten thousand items in one execution. */
+/** Measures ten thousand items in one execution. */
 export async function measureScale(setting: Setting): Promise<Goal[]> {
 	const n8n = await setting.startN8n();
 	const options = { concurrency: CONCURRENCY };
-	const own = await ours(n8n, setting.account(), { options });
+	const ourNode = await ours(n8n, setting.account(), { options });
 	const addresses = await ours(n8n, setting.account(), { options, download: false });
-	await warmUp([own]);
+	await warmUp([ourNode]);
 	await settled(n8n);
 	const speech = await secondsFor(addresses, 'speech');
 	const video = await secondsFor(addresses, 'video');
-	const files = await secondsFor(own, 'speech');
+	const files = await secondsFor(ourNode, 'speech');
 	const before = await n8n.memoryInUse();
 	let memory = NaN;
-	await secondsFor(addresses, 'speech', async (made) => {
-		memory = ((await n8n.memoryInUse()) - before) / made;
+	await secondsFor(addresses, 'speech', async (resultCount) => {
+		memory = ((await n8n.memoryInUse()) - before) / resultCount;
 	});
 	await setting.leave(n8n);
 

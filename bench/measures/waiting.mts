@@ -10,36 +10,36 @@ import { settled } from '../settled.mts';
 const EXECUTIONS = 10;
 const ITEMS = 100;
 const WAITING = EXECUTIONS * ITEMS;
-/** Long enough that all are waiting before the first one is done, and spread at the end. */
+/** So long that all tasks are waiting before the first one is done. They end at different times. */
 const LEAST_SECONDS = 60;
 const SPREAD_SECONDS = 10;
-/** How long before the first one is done the memory is looked at. */
+/** How long before the first task is done the memory is measured. */
 const AHEAD_MS = 5000;
 const SAMPLE_MS = 100;
 
-/** Bytes per waiting item by which n8n has grown, garbage collected, and that are left when all have ended. */
+/** The growth of n8n per waiting item after a garbage collection, in bytes: while they wait, and after their end. */
 interface Memory {
 	resident: number;
 	inUse: number;
-	left: number;
+	remaining: number;
 }
 
-/** Memory of an n8n while `run` waits. */
+/** Measures the memory of an n8n while `run` waits. */
 async function memoryOf(n8n: N8n, run: () => Promise<unknown>): Promise<Memory> {
 	const inUseBefore = await n8n.memoryInUse();
 	const before = n8n.memory();
-	const over = run();
-	// What goes wrong in it is thrown further down.
-	over.catch(() => {});
+	const finished = run();
+	// An error of it is thrown below, where it is awaited.
+	finished.catch(() => {});
 	await pause(LEAST_SECONDS * 1000 - AHEAD_MS);
 	const inUse = await n8n.memoryInUse();
 	const resident = n8n.memory();
-	await over;
+	await finished;
 	const each = (bytes: number) => bytes / WAITING;
 	return {
 		resident: each(resident - before),
 		inUse: each(inUse - inUseBefore),
-		left: each((await n8n.memoryInUse()) - inUseBefore),
+		remaining: each((await n8n.memoryInUse()) - inUseBefore),
 	};
 }
 
@@ -50,7 +50,7 @@ const batch = (): string[] =>
 	});
 const batches = () => Array.from({ length: EXECUTIONS }, batch);
 
-/** Lookups per task and minute, from when all are accepted until the first is done. */
+/** Returns the reads per task and minute, from the time when all are accepted until the first is done. */
 async function lookupsOf({ account, name }: Contender): Promise<number> {
 	const tasksBefore = account.tasks();
 	const end = Date.now() + LEAST_SECONDS * 1000 - AHEAD_MS;
@@ -71,15 +71,15 @@ async function waitingOf(contender: Contender) {
 	return { ...memory, lookups };
 }
 
-/** What it costs to wait for many speech tasks at the same time. */
+/** Measures the cost of waiting for many speech tasks at the same time. */
 export async function measureWaiting(setting: Setting): Promise<{ table: Table; goals: Goal[] }> {
 	const options = { concurrency: ITEMS };
-	const own = await ours(await setting.startN8n(), setting.account(), { options });
+	const ourNode = await ours(await setting.startN8n(), setting.account(), { options });
 	const built = await handBuilt(await setting.startN8n(), setting.account());
-	await warmUp([own, built]);
-	await Promise.all([own, built].map(({ n8n }) => settled(n8n)));
-	const [ownCost, builtCost] = await Promise.all([waitingOf(own), waitingOf(built)]);
-	await Promise.all([own, built].map(({ n8n }) => setting.leave(n8n)));
+	await warmUp([ourNode, built]);
+	await Promise.all([ourNode, built].map(({ n8n }) => settled(n8n)));
+	const [ownCost, builtCost] = await Promise.all([waitingOf(ourNode), waitingOf(built)]);
+	await Promise.all([ourNode, built].map(({ n8n }) => setting.leave(n8n)));
 
 	const memory = (name: string, kind: keyof Memory) =>
 		row(name, [ownCost[kind], builtCost[kind]], kilobytes);
@@ -97,7 +97,7 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 		rows: [
 			memory('resident memory, garbage collected', 'resident'),
 			memory('memory in use, garbage collected', 'inUse'),
-			memory('memory in use after all have ended', 'left'),
+			memory('memory in use after all have ended', 'remaining'),
 			row('lookups per task and minute', [ownCost.lookups, builtCost.lookups], times),
 		],
 	};
@@ -106,7 +106,7 @@ export async function measureWaiting(setting: Setting): Promise<{ table: Table; 
 	const goals = [
 		goal('memory in use', ownCost.inUse),
 		goal('resident memory', ownCost.resident),
-		// Half of what a Poll Interval of 5 s comes to: each message restarts the pause.
+		// Half as many as with a Poll Interval of 5 s alone, because each message restarts the pause.
 		atMost(`lookups per task and minute, ${WAITING} waiting`, 6, ownCost.lookups, times),
 	];
 	return { table, goals };

@@ -4,9 +4,9 @@ import { atMost, COLUMNS, row, seconds, type Goal, type Table } from '../report.
 const SECONDS = 3;
 const COUNTS = [1, 10, 50, 200];
 
-/** How long many items of 3 s take in one execution; `blocked` is our node without its WebSocket. */
+/** Measures how long many items of 3 s take in one execution. `blocked` is our node without its WebSocket. */
 export async function measureWallTime(
-	own: Contender,
+	ourNode: Contender,
 	built: Contender,
 	blocked: Contender,
 ): Promise<{ table: Table; goals: Goal[] }> {
@@ -14,7 +14,7 @@ export async function measureWallTime(
 		(await contender.race('speech', lines(count, SECONDS)))[0]!.seconds;
 	const measured = new Map<number, [number, number]>();
 	for (const count of COUNTS) {
-		measured.set(count, [await timed(own, count), await timed(built, count)]);
+		measured.set(count, [await timed(ourNode, count), await timed(built, count)]);
 	}
 	const withoutSocket = await timed(blocked, 50);
 	const [fifty, fiftyBuilt] = measured.get(50)!;

@@ -41,7 +41,7 @@ function declaredNames(path: string) {
 }
 
 const PATHS = [
-	...['nodes/**/*.ts', 'credentials/**/*.ts', 'simulator/**/*.mts', 'demo/*.mts'],
+	...['nodes/**/*.ts', 'credentials/**/*.ts', 'simulator/**/*.mts', 'demo/*.mts', 'bench/**/*.mts'],
 	...['test/faults/*.mts', 'test/service/*.mts', 'test/worlds/*.mts'],
 ];
 
