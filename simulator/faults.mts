@@ -15,13 +15,9 @@ export interface PendingRule {
  * Returns the fault for one request: the action of the first rule that is due, in the order in which the rules were
  * added; `{}` if no rule is due. Every rule that matches counts the request, even if another rule hits it.
  */
-export function takeFault(
-	simulator: Simulator,
-	on: 'api' | 'file',
-	exchange: Exchange,
-): FaultAction {
+export function takeFault(sim: Simulator, on: 'api' | 'file', exchange: Exchange): FaultAction {
 	let action: FaultAction | undefined;
-	for (const pending of simulator.faults) {
+	for (const pending of sim.faults) {
 		if (!matches(pending.rule, on, exchange)) continue;
 		if (pending.skip > 0) pending.skip--;
 		else if (!action && pending.remaining > 0) {

@@ -17,42 +17,42 @@ const MIN_TOKEN_LENGTH = 8;
  * is recorded as a leak if the token is one of this service: a port may have been that of another service a moment ago,
  * whose clients still send to it.
  */
-export async function handleFile(simulator: Simulator, exchange: Exchange): Promise<void> {
+export async function handleFile(sim: Simulator, exchange: Exchange): Promise<void> {
 	const { record, request } = exchange;
-	const isLeak = carriesToken(simulator, request);
-	if (isLeak) simulator.leaks.push(record);
+	const isLeak = carriesToken(sim, request);
+	if (isLeak) sim.leaks.push(record);
 	if (isLeak || request.headers.authorization !== undefined) {
-		return send(simulator, exchange, errorReply(400, 'authorization_not_expected_here'));
+		return send(sim, exchange, errorReply(400, 'authorization_not_expected_here'));
 	}
-	await serveFile(simulator, exchange);
+	await serveFile(sim, exchange);
 }
 
 /** True if a request has a valid token in its URL or in a header. */
-function carriesToken(simulator: Simulator, request: IncomingMessage): boolean {
+function carriesToken(sim: Simulator, request: IncomingMessage): boolean {
 	const requestText = JSON.stringify([request.url, request.headers]);
-	return simulator
+	return sim
 		.validTokens()
 		.some((token) => token.length >= MIN_TOKEN_LENGTH && requestText.includes(token));
 }
 
 /** Serves a file, on the file origin or the API's. A fault that is due replaces or delays the answer. */
-export async function serveFile(simulator: Simulator, exchange: Exchange): Promise<void> {
+export async function serveFile(sim: Simulator, exchange: Exchange): Promise<void> {
 	const { record, url } = exchange;
-	const action = takeFault(simulator, 'file', exchange);
-	if (action.delayMs) await simulator.timers.pause(action.delayMs);
-	if (respondWithFault(simulator, exchange, action)) return;
-	const refusal = record.receivedBy === 'api' ? refusalOf(simulator, exchange.request) : undefined;
-	if (refusal !== undefined) return send(simulator, exchange, refusal);
-	const file = simulator.files.get(url.pathname);
-	if (!file) return send(simulator, exchange, htmlReply(404, '404 Not Found'));
-	if (simulator.dialect.redirectFiles && record.receivedBy === 'api') {
-		const headers = { Location: `${simulator.fileOrigin}${file.path}` };
-		return send(simulator, exchange, { status: 302, body: '', headers });
+	const action = takeFault(sim, 'file', exchange);
+	if (action.delayMs) await sim.timers.pause(action.delayMs);
+	if (respondWithFault(sim, exchange, action)) return;
+	const refusal = record.receivedBy === 'api' ? refusalOf(sim, exchange.request) : undefined;
+	if (refusal !== undefined) return send(sim, exchange, refusal);
+	const file = sim.files.get(url.pathname);
+	if (!file) return send(sim, exchange, htmlReply(404, '404 Not Found'));
+	if (sim.dialect.redirectFiles && record.receivedBy === 'api') {
+		const headers = { Location: `${sim.fileOrigin}${file.path}` };
+		return send(sim, exchange, { status: 302, body: '', headers });
 	}
 	const { response } = exchange;
 	const head = await file.head();
 	const size = file.size ?? head.length;
-	writeHead(simulator, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
+	writeHead(sim, exchange, 200, { 'Content-Type': file.contentType, 'Content-Length': size });
 	// The headers must arrive even if the connection is cut before the first byte of the body.
 	response.flushHeaders();
 	const isWhole = action.truncateAfterBytes === undefined;
@@ -65,8 +65,8 @@ export async function serveFile(simulator: Simulator, exchange: Exchange): Promi
  * Returns the answer with which the API's origin refuses to serve a file: the token is missing, or the request for a
  * signed URL has a token. Returns undefined if it serves the file.
  */
-function refusalOf(simulator: Simulator, request: IncomingMessage): PlainReply | undefined {
-	const { apiFiles, signedStatus: status } = simulator.dialect;
+function refusalOf(sim: Simulator, request: IncomingMessage): PlainReply | undefined {
+	const { apiFiles, signedStatus: status } = sim.dialect;
 	const bearsToken = request.headers.authorization !== undefined;
 	if (apiFiles === 'signed' && bearsToken) {
 		return { status, body: { error: 'only_one_auth_mechanism_allowed' } };

@@ -37,7 +37,7 @@ for (let i = 0; i < FILLER_BYTES; i += 2) filler[i] = (i * 7 + (i >> 8)) & 0x7f;
 
 /** Stores the audio and the subtitles of a speech task and returns their URLs, as the API sends them. */
 export function storeSpeech(
-	simulator: Simulator,
+	sim: Simulator,
 	{ id, input, voiceId, settings }: TaskRecord,
 	scenarios: Scenarios,
 ): Pick<TaskRecord, 'audioUrl' | 'subtitleUrl'> {
@@ -46,7 +46,7 @@ export function storeSpeech(
 	let speech: ReturnType<Renderer['speak']> | undefined;
 	const renderSpeech = bigFileSize
 		? undefined
-		: speechRenderer(simulator, input, voiceId, format, Number(settings.speed));
+		: speechRenderer(sim, input, voiceId, format, Number(settings.speed));
 	const speakOnce = renderSpeech && (() => (speech ??= renderSpeech()));
 	const makeCheapAudio = {
 		mp3: () => speechMp3(speechSeconds(input)),
@@ -55,7 +55,7 @@ export function storeSpeech(
 	const makeAudio = speakOnce ? async () => (await speakOnce()).file : makeCheapAudio;
 	const type = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
 	const audioUrl = store(
-		simulator,
+		sim,
 		`/files/audio/${id}.${format}`,
 		type,
 		makeAudio,
@@ -70,7 +70,7 @@ export function storeSpeech(
 	const path = `/files/subtitle/${id}.${subtitleFormat}`;
 	return {
 		audioUrl,
-		subtitleUrl: store(simulator, path, SUBTITLE_MIME_TYPES[subtitleFormat], makeSubtitles),
+		subtitleUrl: store(sim, path, SUBTITLE_MIME_TYPES[subtitleFormat], makeSubtitles),
 	};
 }
 
@@ -88,20 +88,20 @@ function speechRenderer(
 }
 
 /** Stores the audio sample of the voice `id`, which speaks `text`, and returns its URL. */
-export function storePreview(simulator: Simulator, id: string, text: string): string {
-	const renderSpeech = speechRenderer(simulator, text, id);
+export function storePreview(sim: Simulator, id: string, text: string): string {
+	const renderSpeech = speechRenderer(sim, text, id);
 	const makeAudio = renderSpeech
 		? async () => (await renderSpeech()).file
 		: () => speechWav(text, id);
-	return store(simulator, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
+	return store(sim, `/files/preview/${id}.wav`, 'audio/wav', makeAudio);
 }
 
 /** Stores the file of a history item and returns its URL. */
-export function storeGenerated(simulator: Simulator, item: HistoryItem): string {
+export function storeGenerated(sim: Simulator, item: HistoryItem): string {
 	const { id, prompt, type, aspect_ratio: ratio = '' } = item;
 	const scenarios = scenariosIn(prompt);
 	const bigFileSize = bigFileSizeOf(scenarios);
-	const { renderer } = simulator;
+	const { renderer } = sim;
 	const drawing = { id, prompt: withoutScenario(prompt), isPortrait: ratio.endsWith('PORTRAIT') };
 	const padToBigFile = (video: Buffer) =>
 		bigFileSize ? Buffer.concat([video, freeBoxHeader(bigFileSize - video.length - 8)]) : video;
@@ -117,14 +117,7 @@ export function storeGenerated(simulator: Simulator, item: HistoryItem): string 
 			image: ['png', 'image/png', makeImage],
 		};
 	const [extension, mimeType, make] = files[type];
-	return store(
-		simulator,
-		`/files/${type}/${id}.${extension}`,
-		mimeType,
-		make,
-		scenarios,
-		bigFileSize,
-	);
+	return store(sim, `/files/${type}/${id}.${extension}`, mimeType, make, scenarios, bigFileSize);
 }
 
 /**
@@ -143,7 +136,7 @@ function bigFileSizeOf(scenarios: Scenarios, minBytes = MEBIBYTE): number | unde
  * the head of the file. `size` is given for a big file only, in bytes.
  */
 function store(
-	simulator: Simulator,
+	sim: Simulator,
 	path: string,
 	type: string,
 	makeHead: () => FileBytes,
@@ -152,14 +145,14 @@ function store(
 ): string {
 	let cachedHead: FileBytes | undefined;
 	const wrongType = scenarios.get('wrong-type');
-	simulator.files.set(path, {
+	sim.files.set(path, {
 		path,
 		contentType: wrongType === undefined ? type : wrongType || 'application/octet-stream',
 		head: () => (cachedHead ??= makeHead()),
 		size,
 	});
-	const { redirectFiles, apiFiles } = simulator.dialect;
-	return `${redirectFiles || apiFiles !== 'open' ? simulator.baseUrl : simulator.fileOrigin}${path}`;
+	const { redirectFiles, apiFiles } = sim.dialect;
+	return `${redirectFiles || apiFiles !== 'open' ? sim.baseUrl : sim.fileOrigin}${path}`;
 }
 
 /** Yields the first `end` bytes of a file: the head, then filler in chunks of at most 64 KiB. */
@@ -174,8 +167,8 @@ export function* chunksOf(head: Buffer, end: number): Generator<Buffer> {
  * Returns all bytes of a stored file, by its URL or path. Returns undefined if there is no such file, if it is
  * rendered, or if it is larger than 512 MiB.
  */
-export function bytesOf(simulator: Simulator, url: string): Buffer | undefined {
-	const file = simulator.files.get(new URL(url, simulator.fileOrigin).pathname);
+export function bytesOf(sim: Simulator, url: string): Buffer | undefined {
+	const file = sim.files.get(new URL(url, sim.fileOrigin).pathname);
 	const head = file?.head();
 	if (!file || !Buffer.isBuffer(head)) return undefined;
 	const { size = head.length } = file;

@@ -39,38 +39,37 @@ export interface CheckedGeneration {
 
 /** Accepts, charges and starts a generation. Its scenarios decide how it goes on. */
 export function startGeneration(
-	simulator: Simulator,
+	sim: Simulator,
 	call: Call,
 	order: CheckedGeneration,
 ): GenerationJob {
 	const scenarios = scenariosIn(order.prompt);
 	const job: GenerationJob = { kind: order.kind, onEvent: () => {} };
-	simulator.chargedCalls++;
-	const itemsInProgress = simulator.dialect.historyShowsInProgress
-		? addToHistory(simulator, call, order)
+	sim.chargedCalls++;
+	const itemsInProgress = sim.dialect.historyShowsInProgress
+		? addToHistory(sim, call, order)
 		: undefined;
 	const finishItems = () =>
-		storeFinishedItems(simulator, itemsInProgress ?? addToHistory(simulator, call, order));
+		storeFinishedItems(sim, itemsInProgress ?? addToHistory(sim, call, order));
 	if (call.jobWithoutEvents) {
 		const finishesAfterMs = call.jobWithoutEvents.finishesAfterMs;
-		if (finishesAfterMs !== undefined)
-			simulator.timers.after(finishesAfterMs, () => void finishItems());
+		if (finishesAfterMs !== undefined) sim.timers.after(finishesAfterMs, () => void finishItems());
 		return job;
 	}
 
 	const slot = { token: call.token };
-	simulator.inFlight.add(slot);
+	sim.inFlight.add(slot);
 	const freeSlotAndFinish = () => {
-		simulator.inFlight.delete(slot);
+		sim.inFlight.delete(slot);
 		return finishItems();
 	};
 	const defaultMs = DURATION_MS[order.kind];
-	const durationMs = simulator.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = sim.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const scheduleAt = (share: number, action: () => void) =>
-		simulator.timers.after(durationMs * share, action);
+		sim.timers.after(durationMs * share, action);
 	const scheduleStatus = (share: number, word: string) =>
 		scheduleAt(share, () => job.onEvent({ type: 'status', word }));
-	const hasMoreStatuses = simulator.dialect.sseStatusWords === 'more';
+	const hasMoreStatuses = sim.dialect.sseStatusWords === 'more';
 
 	scheduleStatus(0, 'starting');
 	if (hasMoreStatuses && order.hasImages) scheduleStatus(0.04, 'uploading_images');
@@ -79,15 +78,15 @@ export function startGeneration(
 	const failure = failureOf(scenarios);
 	if (failure) {
 		scheduleAt(0.5, () => {
-			simulator.inFlight.delete(slot);
+			sim.inFlight.delete(slot);
 			for (const item of itemsInProgress ?? []) item.status = 'failed';
-			simulator.notifyWaiters();
+			sim.notifyWaiters();
 			job.onEvent(failure);
 		});
 	} else if (scenarios.has('stream-resets')) {
 		scheduleAt(0.5, () => job.onEvent({ type: 'cut' }));
-		const lateMs = durationMs + simulator.applyPace(LATE_HISTORY_MS);
-		simulator.timers.after(lateMs, () => void freeSlotAndFinish());
+		const lateMs = durationMs + sim.applyPace(LATE_HISTORY_MS);
+		sim.timers.after(lateMs, () => void freeSlotAndFinish());
 	} else {
 		scheduleAt(1, () => job.onEvent({ type: 'complete', items: freeSlotAndFinish() }));
 	}
@@ -104,7 +103,7 @@ function failureOf(scenarios: Scenarios): JobEvent | undefined {
 }
 
 /** Adds the items of a generation to the history, still without files, and returns them. */
-function addToHistory(simulator: Simulator, call: Call, order: CheckedGeneration): HistoryItem[] {
+function addToHistory(sim: Simulator, call: Call, order: CheckedGeneration): HistoryItem[] {
 	const scenarios = scenariosIn(order.prompt);
 	const count = scenarios.has('fewer') ? Math.max(1, order.count - 1) : order.count;
 	const items = Array.from({ length: count }, (): HistoryItem => ({
@@ -113,29 +112,29 @@ function addToHistory(simulator: Simulator, call: Call, order: CheckedGeneration
 		type: order.kind,
 		file_url: '',
 		status: 'processing',
-		created_at: simulator.timestamp(),
+		created_at: sim.timestamp(),
 		...(order.kind === 'video' ? { aspect_ratio: order.aspectRatio } : {}),
 		owner: call.token,
 	}));
-	simulator.history.unshift(...[...items].reverse());
-	simulator.notifyWaiters();
+	sim.history.unshift(...[...items].reverse());
+	sim.notifyWaiters();
 	return items;
 }
 
 /** Stores the files of items, marks the items as completed, and returns them. */
-function storeFinishedItems(simulator: Simulator, items: HistoryItem[]): HistoryItem[] {
+function storeFinishedItems(sim: Simulator, items: HistoryItem[]): HistoryItem[] {
 	for (const item of items) {
-		item.file_url = storeGenerated(simulator, item);
+		item.file_url = storeGenerated(sim, item);
 		item.status = 'completed';
 	}
-	simulator.notifyWaiters();
+	sim.notifyWaiters();
 	return items;
 }
 
 /** Converts a history item (§2.3) to the JSON of the dialect. */
-export function toWireItem(simulator: Simulator, item: HistoryItem): Record<string, unknown> {
+export function toWireItem(sim: Simulator, item: HistoryItem): Record<string, unknown> {
 	const { owner: _owner, file_url, status, type, ...fields } = item;
-	const { dialect } = simulator;
+	const { dialect } = sim;
 	const urls = dialect.historyFiles === 'file_urls' ? { file_urls: [file_url] } : { file_url };
 	return {
 		...fields,
@@ -149,9 +148,7 @@ export function toWireItem(simulator: Simulator, item: HistoryItem): Record<stri
  * Returns the data of a completion event: an array of items or, if the dialect says so, a single item without the
  * array.
  */
-export function toWireCompletion(simulator: Simulator, items: HistoryItem[]): unknown {
-	const wireItems = items.map((item) => toWireItem(simulator, item));
-	return simulator.dialect.completion === 'object' && wireItems.length === 1
-		? wireItems[0]
-		: wireItems;
+export function toWireCompletion(sim: Simulator, items: HistoryItem[]): unknown {
+	const wireItems = items.map((item) => toWireItem(sim, item));
+	return sim.dialect.completion === 'object' && wireItems.length === 1 ? wireItems[0] : wireItems;
 }

@@ -38,14 +38,14 @@ export interface RunningServer {
  * once the server listens; rejects if the port is in use.
  */
 export async function listen(
-	simulator: Simulator,
+	sim: Simulator,
 	on: 'api' | 'file',
 	port: number,
 	handleExchange: (exchange: Exchange) => Promise<void> | void,
 ): Promise<RunningServer> {
 	const connections = new Set<Socket>();
 	const server = createServer((request, response) => {
-		void receive(simulator, on, request, response, handleExchange);
+		void receive(sim, on, request, response, handleExchange);
 	});
 	// Node's time limit for requests would cut big uploads over slow links.
 	server.requestTimeout = 0;
@@ -53,7 +53,7 @@ export async function listen(
 		connections.add(socket);
 		socket.on('close', () => connections.delete(socket));
 	});
-	await once(server.listen(port, simulator.options.host), 'listening');
+	await once(server.listen(port, sim.options.host), 'listening');
 	return {
 		server,
 		port: (server.address() as AddressInfo).port,
@@ -93,7 +93,7 @@ export function urlOf(request: IncomingMessage): URL {
  * Reads the body of a request, records the request, and calls `handleExchange`. If that throws, the answer is a 500.
  */
 async function receive(
-	simulator: Simulator,
+	sim: Simulator,
 	on: 'api' | 'file',
 	request: IncomingMessage,
 	response: ServerResponse,
@@ -109,25 +109,23 @@ async function receive(
 		cutByService: false,
 		hasInvalidBody: false,
 	};
-	simulator.openExchanges.add(exchange);
+	sim.openExchanges.add(exchange);
 	let isRecorded = false;
 	const addRecord = () => {
-		if (!isRecorded) simulator.requests.push(record);
+		if (!isRecorded) sim.requests.push(record);
 		isRecorded = true;
 	};
 	response.on('close', () => {
-		simulator.openExchanges.delete(exchange);
+		sim.openExchanges.delete(exchange);
 		record.closedByClient =
-			!response.writableFinished &&
-			!exchange.cutByService &&
-			!simulator.closeController.signal.aborted;
+			!response.writableFinished && !exchange.cutByService && !sim.closeController.signal.aborted;
 		addRecord();
-		simulator.notifyWaiters();
+		sim.notifyWaiters();
 	});
 	try {
 		await readBody(exchange);
 		addRecord();
-		simulator.notifyWaiters();
+		sim.notifyWaiters();
 		await handleExchange(exchange);
 	} catch (error) {
 		// There is no error to report if the client has gone. `request.destroyed` does not show that, because it is
@@ -136,7 +134,7 @@ async function receive(
 		// `emitWarning` does not accept an Error of another realm, such as Jest's, so the error is passed as text.
 		process.emitWarning(String(error));
 		if (response.headersSent) cutOff(exchange);
-		else send(simulator, exchange, { status: 500, body: { error: `simulator: ${error}` } });
+		else send(sim, exchange, { status: 500, body: { error: `simulator: ${error}` } });
 	}
 }
 
@@ -154,25 +152,25 @@ async function readBody(exchange: Exchange): Promise<void> {
 
 /** Writes the status and headers of an answer. The Date header has the time of the service's clock. */
 export function writeHead(
-	simulator: Simulator,
+	sim: Simulator,
 	exchange: Exchange,
 	status: number,
 	headers: OutgoingHttpHeaders,
 ): void {
 	exchange.record.status = status;
-	exchange.response.writeHead(status, { Date: simulator.now().toUTCString(), ...headers });
-	simulator.notifyWaiters();
+	exchange.response.writeHead(status, { Date: sim.now().toUTCString(), ...headers });
+	sim.notifyWaiters();
 }
 
 /** Sends a whole answer. A string or a Buffer is sent as it is, anything else as JSON. */
-export function send(simulator: Simulator, exchange: Exchange, reply: PlainReply): void {
+export function send(sim: Simulator, exchange: Exchange, reply: PlainReply): void {
 	if (exchange.response.destroyed) return;
 	const { status, headers } = reply;
 	const isRaw = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
 	const text = isRaw ? (reply.body as string | Buffer) : JSON.stringify(reply.body);
 	const body = typeof text === 'string' ? Buffer.from(text) : text;
 	const type = isRaw ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
-	writeHead(simulator, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
+	writeHead(sim, exchange, status, { ...type, 'Content-Length': body.length, ...headers });
 	// A large body is written in chunks, because Node notices only between two writes that the client has closed the
 	// connection. In one piece, the whole body would count as sent.
 	if (body.length <= CHUNK_BYTES) exchange.response.end(body);
@@ -196,18 +194,14 @@ export function cutOff(exchange: Exchange): void {
 }
 
 /** Responds as a fault demands. Returns false if the fault leaves the normal answer to the caller. */
-export function respondWithFault(
-	simulator: Simulator,
-	exchange: Exchange,
-	action: FaultAction,
-): boolean {
+export function respondWithFault(sim: Simulator, exchange: Exchange, action: FaultAction): boolean {
 	const { hang, reset, respond, redirect, redirectStatus = 302 } = action;
 	if (reset) {
 		cutOff(exchange);
 	} else if (respond) {
-		send(simulator, exchange, { ...respond, body: respond.body ?? '' });
+		send(sim, exchange, { ...respond, body: respond.body ?? '' });
 	} else if (redirect) {
-		send(simulator, exchange, {
+		send(sim, exchange, {
 			status: redirectStatus,
 			body: '',
 			headers: { Location: redirect },

@@ -59,7 +59,7 @@ export const bodyOf = ({ body, checkedFields }: Call): Record<string, unknown> =
  * call is accepted. Call this after all fields of the body were checked: the others are refused.
  */
 export function refusalOfCreateCall(
-	simulator: Simulator,
+	sim: Simulator,
 	call: Call,
 	scenarios: Scenarios,
 ): PlainReply | undefined {
@@ -72,16 +72,15 @@ export function refusalOfCreateCall(
 		const knownNames = Object.keys(scenarioMeanings).join(', ');
 		return errorReply(400, `No scenario "${unknownName}". Known: ${knownNames}`);
 	}
-	const inFlight = [...simulator.inFlight].filter(({ token }) => token === call.token).length;
-	if (inFlight >= (simulator.concurrencyLimit ?? Infinity)) {
+	const inFlight = [...sim.inFlight].filter(({ token }) => token === call.token).length;
+	if (inFlight >= (sim.concurrencyLimit ?? Infinity)) {
 		return errorReply(429, 'too_many_at_once', { 'Retry-After': '1' });
 	}
 	const credits = scenarios.get('no-credits');
 	if (credits === 'sentence') {
 		return errorReply(400, 'You do not have enough credits to perform this action.');
 	}
-	const isUsedUp =
-		simulator.options.credits !== undefined && simulator.chargedCalls >= simulator.options.credits;
+	const isUsedUp = sim.options.credits !== undefined && sim.chargedCalls >= sim.options.credits;
 	if (isUsedUp || (credits !== undefined && credits !== 'event')) {
 		return errorReply(402, 'insufficient_credits');
 	}
@@ -94,7 +93,7 @@ export function refusalOfCreateCall(
  * number of the page is wrong.
  */
 export function pageOf<Item>(
-	simulator: Simulator,
+	sim: Simulator,
 	call: Call,
 	allItems: readonly Item[],
 	firstPage: 0 | 1,
@@ -105,6 +104,6 @@ export function pageOf<Item>(
 	if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
 		return errorReply(400, 'invalid_page_size');
 	const start = (page - firstPage) * pageSize;
-	const echoedPage = simulator.dialect.pageEcho === 'wrong' ? 1 : page;
+	const echoedPage = sim.dialect.pageEcho === 'wrong' ? 1 : page;
 	return { items: allItems.slice(start, start + pageSize), page: echoedPage, page_size: pageSize };
 }

@@ -14,23 +14,23 @@ export type { Simulator } from './state.mts';
  * caller must call `close` of the result. Throws if a port is in use.
  */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-	const simulator = new Simulator(options);
-	const { host, port, filePort } = simulator.options;
-	const api = await listen(simulator, 'api', port, (exchange) => handleApi(simulator, exchange));
-	simulator.listeners.push(api);
-	const files = await listen(simulator, 'file', filePort, (exchange) =>
-		handleFile(simulator, exchange),
-	).catch(async (error: unknown) => {
-		await simulator.close();
-		throw error;
-	});
-	simulator.listeners.push(files);
+	const sim = new Simulator(options);
+	const { host, port, filePort } = sim.options;
+	const api = await listen(sim, 'api', port, (exchange) => handleApi(sim, exchange));
+	sim.listeners.push(api);
+	const files = await listen(sim, 'file', filePort, (exchange) => handleFile(sim, exchange)).catch(
+		async (error: unknown) => {
+			await sim.close();
+			throw error;
+		},
+	);
+	sim.listeners.push(files);
 	api.server.on('upgrade', (request, socket, earlyBytes) => {
-		simulator.hub.upgrade(simulator, request, socket, earlyBytes);
+		sim.hub.upgrade(sim, request, socket, earlyBytes);
 	});
 	const urlHost = host.includes(':') ? `[${host}]` : host;
-	simulator.baseUrl = `http://${urlHost}:${api.port}`;
-	simulator.webSocketUrl = `ws://${urlHost}:${api.port}`;
-	simulator.fileOrigin = `http://${urlHost}:${files.port}`;
-	return simulator;
+	sim.baseUrl = `http://${urlHost}:${api.port}`;
+	sim.webSocketUrl = `ws://${urlHost}:${api.port}`;
+	sim.fileOrigin = `http://${urlHost}:${files.port}`;
+	return sim;
 }

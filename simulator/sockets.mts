@@ -24,19 +24,14 @@ export class SocketHub {
 	 * Answers the handshake of a WebSocket. The path must be `/ws?token=…`; a wrong token gets 401. `earlyBytes` are
 	 * bytes that have arrived right after the handshake.
 	 */
-	upgrade(
-		simulator: Simulator,
-		request: IncomingMessage,
-		socket: Duplex,
-		earlyBytes: Buffer,
-	): void {
+	upgrade(sim: Simulator, request: IncomingMessage, socket: Duplex, earlyBytes: Buffer): void {
 		const url = urlOf(request);
 		const record = recordOf('socket', request, url);
-		simulator.requests.push(record);
+		sim.requests.push(record);
 		socket.on('error', () => socket.destroy());
 		const token = url.searchParams.get('token') ?? '';
 		const requestError =
-			url.pathname !== '/ws' ? 404 : !simulator.validTokens().includes(token) ? 401 : undefined;
+			url.pathname !== '/ws' ? 404 : !sim.validTokens().includes(token) ? 401 : undefined;
 		const refusedStatus = requestError ?? (this.mode === 'refuse' ? 403 : undefined);
 		if (refusedStatus !== undefined) {
 			record.status = refusedStatus;
@@ -46,7 +41,7 @@ export class SocketHub {
 		} else if (this.mode !== 'hang') {
 			record.status = 101;
 			this.#server.handleUpgrade(request, socket, earlyBytes, (opened) => {
-				this.#add(simulator, opened, token);
+				this.#add(sim, opened, token);
 			});
 		} else {
 			// The handshake is never answered. `resume` reads and discards what the client sends, because Node reports
@@ -55,22 +50,22 @@ export class SocketHub {
 			socket.on('end', () => socket.destroy());
 			socket.on('close', () => {
 				record.closedByClient = true;
-				simulator.notifyWaiters();
+				sim.notifyWaiters();
 			});
 		}
-		simulator.notifyWaiters();
+		sim.notifyWaiters();
 	}
 
 	/** Adds an opened socket, until it closes. */
-	#add(simulator: Simulator, socket: WebSocket, token: string): void {
+	#add(sim: Simulator, socket: WebSocket, token: string): void {
 		this.openedCount++;
 		this.#tokenBySocket.set(socket, token);
 		socket.on('error', () => socket.terminate());
 		socket.on('close', () => {
 			this.#tokenBySocket.delete(socket);
-			simulator.notifyWaiters();
+			sim.notifyWaiters();
 		});
-		simulator.notifyWaiters();
+		sim.notifyWaiters();
 	}
 
 	/** Sends a message to all sockets of a token; to none if the mode is `silent`. */

@@ -22,7 +22,7 @@ export type SpeechOrder = Pick<
  * Checks the body of a create call. It may have one of two shapes, A or B (§4.1). Returns the checked request, or the
  * answer that refuses it.
  */
-export function readOrder(simulator: Simulator, call: Call): SpeechOrder | PlainReply {
+export function readOrder(sim: Simulator, call: Call): SpeechOrder | PlainReply {
 	let body = bodyOf(call);
 	// The contract leaves open what a body with the fields of both shapes means. Here, `input` makes it shape A.
 	if (body.input === undefined && body.text !== undefined) body = fromShapeB(body);
@@ -30,10 +30,7 @@ export function readOrder(simulator: Simulator, call: Call): SpeechOrder | Plain
 	if (typeof input !== 'string' || input.trim() === '') {
 		return errorReply(400, 'input_required');
 	}
-	if (
-		typeof voiceId !== 'string' ||
-		!simulator.voices.some((voice) => voice.voice_id === voiceId)
-	) {
+	if (typeof voiceId !== 'string' || !sim.voices.some((voice) => voice.voice_id === voiceId)) {
 		return errorReply(400, 'invalid_voice_id');
 	}
 	if (typeof modelId !== 'string' || !MODELS.includes(modelId)) {

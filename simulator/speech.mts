@@ -36,43 +36,43 @@ const ANSWER_DELAY_MS = 500;
 const MIN_ANSWER_DELAY_MS = 50;
 
 /** POST /v1/labs/task (§4.1): checks the request, then accepts, charges and starts a speech task. */
-export function createTask(simulator: Simulator, call: Call): Reply {
-	const order = readOrder(simulator, call);
+export function createTask(sim: Simulator, call: Call): Reply {
+	const order = readOrder(sim, call);
 	if ('status' in order) return order;
 	const scenarios = scenariosIn(order.input);
-	const refusalReply = refusalOfCreateCall(simulator, call, scenarios);
+	const refusalReply = refusalOfCreateCall(sim, call, scenarios);
 	if (refusalReply) return refusalReply;
-	simulator.chargedCalls++;
+	sim.chargedCalls++;
 	const task: TaskRecord = {
 		...order,
-		id: simulator.dialect.taskId === 'uuid' ? randomUUID() : String(simulator.nextTaskId++),
+		id: sim.dialect.taskId === 'uuid' ? randomUUID() : String(sim.nextTaskId++),
 		token: call.token,
 		status: 'pending',
 		percentage: 0,
-		createdAt: simulator.timestamp(),
+		createdAt: sim.timestamp(),
 		readCount: 0,
 	};
-	simulator.tasks.set(task.id, task);
-	simulator.inFlight.add(task);
-	runTask(simulator, task, scenarios);
-	const body = { [simulator.dialect.createIdField]: task.id };
+	sim.tasks.set(task.id, task);
+	sim.inFlight.add(task);
+	runTask(sim, task, scenarios);
+	const body = { [sim.dialect.createIdField]: task.id };
 	if (!scenarios.has('messages-first')) return { status: 200, body };
-	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, simulator.applyPace(ANSWER_DELAY_MS));
+	const delayMs = Math.max(MIN_ANSWER_DELAY_MS, sim.applyPace(ANSWER_DELAY_MS));
 	return { status: 200, body, delayMs };
 }
 
 /** GET /v1/labs/task/{task_id} (§4.2): sends the task in the JSON of the dialect. */
-export function readTask(simulator: Simulator, call: Call, id: string): Reply {
-	const task = simulator.tasks.get(id);
+export function readTask(sim: Simulator, call: Call, id: string): Reply {
+	const task = sim.tasks.get(id);
 	if (task?.token !== call.token) return errorReply(404, 'task_not_found');
 	task.readCount++;
-	const { dialect } = simulator;
+	const { dialect } = sim;
 	const statusWord = task.status === 'failed' ? dialect.failureWord : task.status;
 	const showsError = task.error !== undefined && dialect.failureField !== 'none';
 	const body = {
 		id: /^\d+$/.test(task.id) ? Number(task.id) : task.id,
 		status: dialect.statusCase === 'UPPER' ? statusWord.toUpperCase() : statusWord,
-		...urlFields(simulator, task),
+		...urlFields(sim, task),
 		process_percentage: task.percentage,
 		input: task.input,
 		voice_id: task.voiceId,
@@ -85,19 +85,19 @@ export function readTask(simulator: Simulator, call: Call, id: string): Reply {
 }
 
 /** DELETE /v1/labs/task/{task_id} (§4.3): deletes a task. A running task stops, and is charged nevertheless. */
-export function deleteTask(simulator: Simulator, call: Call, id: string): Reply {
-	if (simulator.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
-	simulator.taskControls.get(id)?.cancel();
-	simulator.taskControls.delete(id);
-	simulator.inFlight.delete(simulator.tasks.get(id)!);
-	simulator.tasks.delete(id);
-	simulator.notifyWaiters();
+export function deleteTask(sim: Simulator, call: Call, id: string): Reply {
+	if (sim.tasks.get(id)?.token !== call.token) return errorReply(404, 'task_not_found');
+	sim.taskControls.get(id)?.cancel();
+	sim.taskControls.delete(id);
+	sim.inFlight.delete(sim.tasks.get(id)!);
+	sim.tasks.delete(id);
+	sim.notifyWaiters();
 	return { status: 200, body: { success: true } };
 }
 
 /** Returns the URLs of a task in the fields of the dialect. */
-function urlFields(simulator: Simulator, task: TaskRecord): Record<string, unknown> {
-	const { audioField, relativeAudioUrl } = simulator.dialect;
+function urlFields(sim: Simulator, task: TaskRecord): Record<string, unknown> {
+	const { audioField, relativeAudioUrl } = sim.dialect;
 	const toWireUrl = (url: string) => (relativeAudioUrl ? new URL(url).pathname : url);
 	// Before there is a URL, deployments with the field `result` send null. According to the contract, the field is
 	// missing.
@@ -111,43 +111,41 @@ function urlFields(simulator: Simulator, task: TaskRecord): Record<string, unkno
 }
 
 /** Schedules everything that happens to a task until it ends. */
-function runTask(simulator: Simulator, task: TaskRecord, scenarios: Scenarios): void {
+function runTask(sim: Simulator, task: TaskRecord, scenarios: Scenarios): void {
 	const defaultMs = Math.min(MAX_DURATION_MS, BASE_DURATION_MS + task.input.length * MS_PER_LETTER);
-	const durationMs = simulator.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
+	const durationMs = sim.applyPace(numberOf(scenarios, 'slow', defaultMs / 1000) * 1000);
 	const cancelFunctions: Array<() => void> = [];
 	const cancel = () => cancelFunctions.splice(0).forEach((cancelOne) => cancelOne());
 	const schedule = (ms: number, action: () => void) =>
-		cancelFunctions.push(simulator.timers.after(ms, action));
+		cancelFunctions.push(sim.timers.after(ms, action));
 	const endAfter = (ms: number, action: () => void) => {
 		const end = () => {
 			cancel();
 			action();
 		};
-		simulator.taskControls.set(task.id, { cancel, end });
+		sim.taskControls.set(task.id, { cancel, end });
 		schedule(ms, end);
 	};
 
 	if (scenarios.has('task-fails')) {
-		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(simulator, task));
+		return endAfter(durationMs * EARLY_FAILURE_SHARE, () => failTask(sim, task));
 	}
 	for (const [share, percentage] of stepsOf(scenarios)) {
-		if (share === 0) reportProgress(simulator, task, scenarios, percentage);
-		else schedule(durationMs * share, () => reportProgress(simulator, task, scenarios, percentage));
+		if (share === 0) reportProgress(sim, task, scenarios, percentage);
+		else schedule(durationMs * share, () => reportProgress(sim, task, scenarios, percentage));
 	}
 	endAfter(durationMs, () => {
-		if (scenarios.has('task-fails-late')) return failTask(simulator, task);
+		if (scenarios.has('task-fails-late')) return failTask(sim, task);
 		task.status = 'completed';
-		simulator.inFlight.delete(task);
+		sim.inFlight.delete(task);
 		if (scenarios.has('late-address')) {
-			const lateMs = simulator.applyPace(
-				numberOf(scenarios, 'late-address', LATE_URL_SECONDS) * 1000,
-			);
-			schedule(lateMs, () => publishFiles(simulator, task, scenarios));
+			const lateMs = sim.applyPace(numberOf(scenarios, 'late-address', LATE_URL_SECONDS) * 1000);
+			schedule(lateMs, () => publishFiles(sim, task, scenarios));
 		} else {
-			publishFiles(simulator, task, scenarios);
+			publishFiles(sim, task, scenarios);
 		}
-		reportProgress(simulator, task, scenarios, 100);
-		if (scenarios.has('duplicate-progress')) reportProgress(simulator, task, scenarios, 100);
+		reportProgress(sim, task, scenarios, 100);
+		if (scenarios.has('duplicate-progress')) reportProgress(sim, task, scenarios, 100);
 	});
 }
 
@@ -168,42 +166,42 @@ function stepsOf(scenarios: Scenarios): readonly ProgressStep[] {
 
 /** Sets the progress of a task and sends the message about it. */
 function reportProgress(
-	simulator: Simulator,
+	sim: Simulator,
 	task: TaskRecord,
 	scenarios: Scenarios,
 	percentage: number,
 ): void {
 	if (task.status === 'pending') task.status = 'processing';
 	task.percentage = percentage;
-	simulator.notifyWaiters();
+	sim.notifyWaiters();
 	if (scenarios.has('silent-socket')) return;
-	simulator.hub.send(task.token, {
+	sim.hub.send(task.token, {
 		type: 'labs_status_updated',
 		payload: { task_id: task.id, process_percentage: percentage },
 	});
 }
 
 /** Stores the files of a completed task, so that reads have their URLs, and calls its callback URL. */
-function publishFiles(simulator: Simulator, task: TaskRecord, scenarios: Scenarios): void {
+function publishFiles(sim: Simulator, task: TaskRecord, scenarios: Scenarios): void {
 	task.readyAt = Date.now();
-	Object.assign(task, storeSpeech(simulator, task, scenarios));
-	simulator.notifyWaiters();
-	sendCallback(simulator, task);
+	Object.assign(task, storeSpeech(sim, task, scenarios));
+	sim.notifyWaiters();
+	sendCallback(sim, task);
 }
 
-function failTask(simulator: Simulator, task: TaskRecord): void {
+function failTask(sim: Simulator, task: TaskRecord): void {
 	task.status = 'failed';
-	simulator.inFlight.delete(task);
+	sim.inFlight.delete(task);
 	task.error = 'Speech synthesis failed';
-	simulator.notifyWaiters();
-	sendCallback(simulator, task);
+	sim.notifyWaiters();
+	sendCallback(sim, task);
 }
 
 /**
  * Calls the callback URL, if there is one, of a task that has ended (§6.3). The call has no signature, and
  * is not repeated if it fails.
  */
-function sendCallback(simulator: Simulator, task: TaskRecord): void {
+function sendCallback(sim: Simulator, task: TaskRecord): void {
 	if (!task.callBackUrl) return;
 	const body = {
 		id: task.id,
@@ -216,7 +214,7 @@ function sendCallback(simulator: Simulator, task: TaskRecord): void {
 		method: 'POST',
 		headers: { 'Content-Type': 'application/json' },
 		body: JSON.stringify(body),
-		signal: simulator.closeController.signal,
+		signal: sim.closeController.signal,
 	});
 	// A callback that fails is lost, as with the service itself.
 	call.then((response) => response.body?.cancel()).catch(() => {});

@@ -21,62 +21,50 @@ type JobReply = Extract<Reply, { job: unknown }>;
  * Answers a request with the events of its generation (§6.1): as an event stream or, if `plainJson` is true, as one
  * JSON answer at the end.
  */
-export function sendJob(
-	simulator: Simulator,
-	exchange: Exchange,
-	{ job, plainJson }: JobReply,
-): void {
+export function sendJob(sim: Simulator, exchange: Exchange, { job, plainJson }: JobReply): void {
 	if (plainJson) {
-		job.onEvent = (event) => answerAtEnd(simulator, exchange, event);
+		job.onEvent = (event) => answerAtEnd(sim, exchange, event);
 		return;
 	}
-	const write = openStream(simulator, exchange);
-	job.onEvent = (event) => toStreamSteps(simulator, job.kind, event).forEach(write);
+	const write = openStream(sim, exchange);
+	job.onEvent = (event) => toStreamSteps(sim, job.kind, event).forEach(write);
 }
 
 /** Starts an event stream and writes the given steps instead of a generation's events (see `FaultAction.sse`). */
-export function sendRaw(simulator: Simulator, exchange: Exchange, steps: StreamStep[]): void {
-	steps.forEach(openStream(simulator, exchange));
+export function sendRaw(sim: Simulator, exchange: Exchange, steps: StreamStep[]): void {
+	steps.forEach(openStream(sim, exchange));
 }
 
 /** Sends the JSON answer for the last event of a generation. Does nothing for a status event. */
-function answerAtEnd(simulator: Simulator, exchange: Exchange, event: JobEvent): void {
+function answerAtEnd(sim: Simulator, exchange: Exchange, event: JobEvent): void {
 	if (event.type === 'complete') {
-		send(simulator, exchange, { status: 200, body: toWireCompletion(simulator, event.items) });
+		send(sim, exchange, { status: 200, body: toWireCompletion(sim, event.items) });
 	} else if (event.type === 'error') {
-		send(simulator, exchange, { status: 200, body: { error: event.code } });
+		send(sim, exchange, { status: 200, body: { error: event.code } });
 	} else if (event.type === 'cut') {
 		cutOff(exchange);
 	}
 }
 
 /** Converts an event to the steps that write it to the stream, in the dialect. */
-export function toStreamSteps(
-	simulator: Simulator,
-	kind: GeneratedKind,
-	event: JobEvent,
-): StreamStep[] {
+export function toStreamSteps(sim: Simulator, kind: GeneratedKind, event: JobEvent): StreamStep[] {
 	switch (event.type) {
 		case 'status':
-			return [eventText(simulator, `${kind}_generation_status`, statusData(simulator, event.word))];
+			return [eventText(sim, `${kind}_generation_status`, statusData(sim, event.word))];
 		case 'complete': {
-			const name =
-				kind === 'image' ? simulator.dialect.imageEndEvent : `${kind}_generation_complete`;
-			return [
-				eventText(simulator, name, JSON.stringify(toWireCompletion(simulator, event.items))),
-				'END',
-			];
+			const name = kind === 'image' ? sim.dialect.imageEndEvent : `${kind}_generation_complete`;
+			return [eventText(sim, name, JSON.stringify(toWireCompletion(sim, event.items))), 'END'];
 		}
 		case 'error':
-			return [eventText(simulator, 'error', errorData(simulator, event.status, event.code)), 'END'];
+			return [eventText(sim, 'error', errorData(sim, event.status, event.code)), 'END'];
 		case 'cut':
 			return ['RESET'];
 	}
 }
 
 /** Returns the text of one server-sent event in the dialect. */
-function eventText(simulator: Simulator, name: string, data: string): string {
-	const { sseComments, sseNewline, sseSpace } = simulator.dialect;
+function eventText(sim: Simulator, name: string, data: string): string {
+	const { sseComments, sseNewline, sseSpace } = sim.dialect;
 	const colon = sseSpace ? ': ' : ':';
 	const lines = [`event${colon}${name}`, `data${colon}${data}`, '', ''];
 	if (sseComments) lines.unshift(': keep-alive', '');
@@ -84,27 +72,27 @@ function eventText(simulator: Simulator, name: string, data: string): string {
 }
 
 /** Returns the data of a status event in the dialect. */
-function statusData(simulator: Simulator, word: string): string {
-	if (simulator.dialect.sseStatus === 'bare') return word;
-	return JSON.stringify(simulator.dialect.sseStatus === 'object' ? { status: word } : word);
+function statusData(sim: Simulator, word: string): string {
+	if (sim.dialect.sseStatus === 'bare') return word;
+	return JSON.stringify(sim.dialect.sseStatus === 'object' ? { status: word } : word);
 }
 
 /** Returns the data of an error event in the dialect. */
-function errorData(simulator: Simulator, status: number, code: string): string {
+function errorData(sim: Simulator, status: number, code: string): string {
 	const shapes = {
 		object: JSON.stringify({ code: status, error: code }),
 		message: JSON.stringify({ message: code }),
 		string: JSON.stringify(code),
 		broken: `{"code": ${status}, "error": "${code}`,
 	};
-	return shapes[simulator.dialect.errorShape];
+	return shapes[sim.dialect.errorShape];
 }
 
 /**
  * Starts an event stream. Returns the function that writes one step, after the steps before it. Steps after the end of
  * the stream or after a lost connection are dropped.
  */
-function openStream(simulator: Simulator, exchange: Exchange): (step: StreamStep) => void {
+function openStream(sim: Simulator, exchange: Exchange): (step: StreamStep) => void {
 	const { request, response } = exchange;
 	const write = async (step: StreamStep) => {
 		// On a busy machine, timers may fire in any order, so a status may come after the end.
@@ -112,14 +100,14 @@ function openStream(simulator: Simulator, exchange: Exchange): (step: StreamStep
 		if (step === 'END') {
 			response.end();
 		} else if (step === 'RESET') {
-			await simulator.timers.pause(RESET_DELAY_MS);
+			await sim.timers.pause(RESET_DELAY_MS);
 			exchange.cutByService = true;
 			request.socket.resetAndDestroy();
 		} else if (typeof step === 'object' && 'delayMs' in step) {
-			await simulator.timers.pause(step.delayMs);
+			await sim.timers.pause(step.delayMs);
 		} else {
 			const data = Buffer.from(step as string);
-			const size = simulator.dialect.sseChunk || data.length;
+			const size = sim.dialect.sseChunk || data.length;
 			for (let offset = 0; offset < data.length && response.writable; offset += size) {
 				response.write(data.subarray(offset, offset + size));
 				// A turn of the event loop between two writes keeps them in separate packets.
@@ -127,7 +115,7 @@ function openStream(simulator: Simulator, exchange: Exchange): (step: StreamStep
 			}
 		}
 	};
-	writeHead(simulator, exchange, 200, STREAM_HEADERS);
+	writeHead(sim, exchange, 200, STREAM_HEADERS);
 	response.flushHeaders();
 	let previousWrites = Promise.resolve();
 	return (step) => {

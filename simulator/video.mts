@@ -14,20 +14,20 @@ const LANDSCAPE = 'VIDEO_ASPECT_RATIO_LANDSCAPE';
 const PORTRAIT = 'VIDEO_ASPECT_RATIO_PORTRAIT';
 
 /** Answers a call about generations (§6.1), the history (§4.9) or the account (§4.10); undefined if it is none. */
-export function answerVideoAreaCall(simulator: Simulator, call: Call): Reply | undefined {
+export function answerVideoAreaCall(sim: Simulator, call: Call): Reply | undefined {
 	switch (`${call.method} ${call.path}`) {
 		case 'POST /v1/video/text-to-video':
-			return generate(simulator, call, 'video');
+			return generate(sim, call, 'video');
 		case 'POST /v1/video/ingredients-to-video':
-			return generate(simulator, call, 'video', 'ingredients');
+			return generate(sim, call, 'video', 'ingredients');
 		case 'POST /v1/video/frames-to-video':
-			return generate(simulator, call, 'video', 'frames');
+			return generate(sim, call, 'video', 'frames');
 		case 'POST /v1/video/create-image':
-			return generate(simulator, call, 'image');
+			return generate(sim, call, 'image');
 		case 'GET /v1/video/histories':
-			return listHistory(simulator, call);
+			return listHistory(sim, call);
 		case 'GET /v1/video/me':
-			return { status: 200, body: accountFields(simulator) };
+			return { status: 200, body: accountFields(sim) };
 		default:
 			return undefined;
 	}
@@ -35,7 +35,7 @@ export function answerVideoAreaCall(simulator: Simulator, call: Call): Reply | u
 
 /** Checks a request for a generation (§6.1) and starts it. */
 function generate(
-	simulator: Simulator,
+	sim: Simulator,
 	call: Call,
 	kind: CheckedGeneration['kind'],
 	images?: 'ingredients' | 'frames',
@@ -62,9 +62,9 @@ function generate(
 		if (!imageList.every(isBase64Image)) return errorReply(400, 'invalid_image');
 	}
 	const scenarios = scenariosIn(prompt);
-	const refusalReply = refusalOfCreateCall(simulator, call, scenarios);
+	const refusalReply = refusalOfCreateCall(sim, call, scenarios);
 	if (refusalReply) return refusalReply;
-	const job = startGeneration(simulator, call, {
+	const job = startGeneration(sim, call, {
 		kind,
 		prompt,
 		aspectRatio: String(ratio),
@@ -89,14 +89,14 @@ function isBase64Image(value: unknown): boolean {
 }
 
 /** Returns one page of the history (§4.9) in the JSON of the dialect. */
-function listHistory(simulator: Simulator, call: Call): Reply {
-	const all = simulator.history.filter((item) => (item.owner ?? call.token) === call.token);
-	const page = pageOf(simulator, call, all, 1);
+function listHistory(sim: Simulator, call: Call): Reply {
+	const all = sim.history.filter((item) => (item.owner ?? call.token) === call.token);
+	const page = pageOf(sim, call, all, 1);
 	if ('status' in page) return page;
-	const data = page.items.map((item) => toWireItem(simulator, item));
-	if (simulator.dialect.history === 'array') return { status: 200, body: data };
+	const data = page.items.map((item) => toWireItem(sim, item));
+	if (sim.dialect.history === 'array') return { status: 200, body: data };
 	const toWireNumber = (value: number) =>
-		simulator.dialect.historyNumbersAsStrings ? String(value) : value;
+		sim.dialect.historyNumbersAsStrings ? String(value) : value;
 	const body = {
 		data,
 		total: toWireNumber(all.length),
@@ -108,10 +108,10 @@ function listHistory(simulator: Simulator, call: Call): Reply {
 }
 
 /** Returns the account (§4.10) in the fields of the dialect. */
-function accountFields(simulator: Simulator): Record<string, unknown> {
-	const total = simulator.options.credits ?? 1000;
-	const remaining = Math.max(0, total - simulator.chargedCalls);
-	if (simulator.dialect.account === 'quota') {
+function accountFields(sim: Simulator): Record<string, unknown> {
+	const total = sim.options.credits ?? 1000;
+	const remaining = Math.max(0, total - sim.chargedCalls);
+	if (sim.dialect.account === 'quota') {
 		return { total_quota: total, used_quota: total - remaining, available_quota: remaining };
 	}
 	const expiresAt = new Date(Date.now() + 30 * 86_400_000).toISOString();

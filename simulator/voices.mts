@@ -52,16 +52,16 @@ function makeVoice(name: string, character: string) {
  * GET /v1/labs/voices (§4.4; docs/contract.md, “Lists and records”). Its query may have `page` (from 0), `page_size`
  * (up to 100), `search` (for words in name and description), a filter for each trait, and `sort=name`.
  */
-export function listVoices(simulator: Simulator, call: Call): Reply {
-	const matchingVoices = simulator.voices.filter((voice) => matches(voice, call.query));
+export function listVoices(sim: Simulator, call: Call): Reply {
+	const matchingVoices = sim.voices.filter((voice) => matches(voice, call.query));
 	if (call.query.get('sort') === 'name') {
 		matchingVoices.sort((a, b) => a.name.trim().localeCompare(b.name.trim()));
 	}
-	const page = pageOf(simulator, call, matchingVoices, 0);
+	const page = pageOf(sim, call, matchingVoices, 0);
 	if ('status' in page) return page;
 	const { items, ...paging } = page;
-	const voices = items.map((voice) => toWireVoice(simulator, voice));
-	if (simulator.dialect.voices === 'array') return { status: 200, body: voices };
+	const voices = items.map((voice) => toWireVoice(sim, voice));
+	if (sim.dialect.voices === 'array') return { status: 200, body: voices };
 	return { status: 200, body: { voices, total: matchingVoices.length, ...paging } };
 }
 
@@ -80,10 +80,10 @@ function matches(voice: Voice, query: URLSearchParams): boolean {
 }
 
 /** Converts a voice to the JSON of the dialect, and stores its audio sample. */
-function toWireVoice(simulator: Simulator, voice: Voice): Record<string, unknown> {
+function toWireVoice(sim: Simulator, voice: Voice): Record<string, unknown> {
 	const { voice_id, name, category, use_cases, description, ...traits } = voice;
-	const preview_url = storePreview(simulator, voice_id, `Hello, my name is ${name.trim()}.`);
-	const hasLabels = simulator.dialect.voiceTraits === 'labels';
+	const preview_url = storePreview(sim, voice_id, `Hello, my name is ${name.trim()}.`);
+	const hasLabels = sim.dialect.voiceTraits === 'labels';
 	return {
 		voice_id,
 		name,

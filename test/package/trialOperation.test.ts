@@ -127,7 +127,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				before(
 					"\t\tcase 'GET /v1/video/histories'",
-					"\t\tcase 'POST /api/emblem':\n\t\t\treturn generate(simulator, call, 'emblem');",
+					"\t\tcase 'POST /api/emblem':\n\t\t\treturn generate(sim, call, 'emblem');",
 				),
 			],
 		},
@@ -174,7 +174,7 @@ const TRIALS: Record<string, Step[]> = {
 			replacements: [
 				before(
 					"\tif (call.method === 'GET' && call.path === '/v1/labs/voices'",
-					"\tif (call.method === 'POST' && call.path === '/v1/labs/recite') return createTask(simulator, call);",
+					"\tif (call.method === 'POST' && call.path === '/v1/labs/recite') return createTask(sim, call);",
 				),
 			],
 		},
