@@ -117,6 +117,7 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['state and word of a task', ['error', 'error'], [{ status: 'FAILURE' }, { status: 'fail' }]],
 	['state and word of a task', ['error', 'error'], [{ status: 'GENERATE_AUDIO_FAILED' }]],
 	['state and word of a task', ['processing', 'no_error'], [{ status: 'no_error' }]],
+	['state and word of a task', ['processing', 'no error'], [{ status: 'No error' }]],
 	[
 		'state and word of a task',
 		['error', 'error'],
@@ -163,7 +164,9 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	[
 		'end that a task seems to say',
 		undefined,
-		['moderation', 'no_error', 'failover', 'unblocked', 'cancel_requested'].map(asStatus),
+		['moderation', 'no_error', 'No error', 'failover', 'unblocked', 'cancel_requested'].map(
+			asStatus,
+		),
 	],
 	['end that a task seems to say', 'error', [{ status: 'gone', error: 'Too late', url: FILE }]],
 	['end that a task seems to say', undefined, [{ status: 'succeeded' }]],

@@ -92,7 +92,7 @@ export function reportsError(value: unknown): boolean {
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?!not?_)(?:\w+_|\w+ (?=moderated))?(?:error|fail(?:ed|ure)?|(?:filter|moderat|reject|cancell?)ed)$/i.test(
+	/^(?!not?[ _])(?:\w+[ _])?(?:error|fail(?:ed|ure)?|filtered|moderated|blocked|violation|rejected|cancell?ed)$/i.test(
 		asText(value) ?? '',
 	);
 
@@ -171,9 +171,18 @@ const OVERLOAD_STATUSES = [503, 529];
 const REASON_FIELD =
 	/"\w{0,40}(?:filter|fail|block|reject|refus)\w{0,40}reasons?":\[?"(?!(?:none|null|n\/a|\w*unspecified)?")/i;
 
+/** Finds the text of a field for an error, such as `error_message` or `failMsg`. It may also tell of a success. */
+const ERROR_MESSAGE_FIELD =
+	/"\w{0,40}(?:err|fail)\w{0,40}(?:msg|message)":"((?:[^"\\]|\\.){1,1000})/i;
+
 /** True if a result without a file has a field that says why there will be none. */
-export const statesFinalReason = (result: unknown): boolean =>
-	!seemsInProgress(statusOf(result)) && REASON_FIELD.test(JSON.stringify(result) ?? '');
+export function statesFinalReason(result: unknown): boolean {
+	if (seemsInProgress(statusOf(result))) return false;
+	const json = JSON.stringify(result) ?? '';
+	return (
+		REASON_FIELD.test(json) || FINAL_MEANINGS.has(meaningOf(ERROR_MESSAGE_FIELD.exec(json)?.[1]))
+	);
+}
 
 /** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
 const LIKELY_PROGRESS_WORD =

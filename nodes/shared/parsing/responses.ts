@@ -72,7 +72,7 @@ export const idOf = (value: unknown): string | undefined =>
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
 /** Finds a word in an unknown status that seems to mean that a task has failed, but not its negation (`not_failed`). */
 const LIKELY_FAILURE_WORD =
-	/^(?!not?_(?!found))(?:.*[^a-z])?(?:abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|rejected|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash(?:ed)?|invalid|fail(?:ed|ure)?|error|cancell?ed|cancel$)(?![a-z])/;
+	/^(?!not?[ _](?!found))(?:.*[^a-z])?(?:abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|rejected|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash(?:ed)?|invalid|fail(?:ed|ure)?|error|cancell?ed|cancel$)(?![a-z])/;
 
 /** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
 function apparentEndOf(
