@@ -260,6 +260,11 @@ it.each([
 	expect(hear([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
 });
 
+test('the ids beside an error are none of files that still come', () => {
+	const { outcome, progress } = hear([status({ error: 'UNSAFE', ids: ['a', 'b'] })], 'finish', 2);
+	expect({ outcome, progress }).toEqual({ outcome: failed('UNSAFE'), progress: [] });
+});
+
 test('what is beside a file is not another file in progress', () => {
 	const { outcome, progress } = hear([status({ ...ITEM, data: { id: 'details' } })], 'finish', 2);
 	expect(outcome).toMatchObject({ files: [{ id: 'v1' }], interruptionReason: undefined });

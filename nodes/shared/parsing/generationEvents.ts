@@ -232,7 +232,8 @@ export class GenerationEvents {
 		const enveloped = inner.filter(
 			(data) => idOf(data) !== undefined || !isFailedGeneration(value),
 		);
-		const ids = isRecord(value) && files.length === 0 ? [value.ids].flat() : [];
+		const mayHaveIds = files.length === 0 && !isFailedGeneration(value);
+		const ids = isRecord(value) && mayHaveIds ? [value.ids].flat() : [];
 		const entries: unknown[] = Array.isArray(value)
 			? value
 			: [value, ...enveloped, ...this.listIn(value), ...ids.map((id) => ({ id }))];
