@@ -178,6 +178,18 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ mine: { announcedIds: ['e0'] }, others: [{ got: [first] }] },
 	],
 	[
+		'nothing that one with another prompt has, where the history shows none',
+		[{ prompt: undefined }],
+		[],
+		{ mine: { announcedIds: ['e0'] }, others: [{ prompt: 'Q', got: [first] }] },
+	],
+	[
+		'nothing that one with another prompt has, where the history changes it',
+		[{ prompt: 'Q, in colour' }],
+		[],
+		{ mine: { ...images, announcedIds: ['e0'] }, others: [{ prompt: 'Q', got: [first] }] },
+	],
+	[
 		'nothing that an equal one with other images has, either',
 		[{}],
 		[],

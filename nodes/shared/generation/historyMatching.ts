@@ -160,7 +160,7 @@ const isUnclaimed = (entry: HistoryEntry, ownersByEntry: Map<HistoryEntry, Media
  * - A shorter id may be the number of something else, because a service may number its jobs, its files, or each kind of
  *   them separately. It counts unless a proof shows another owner, or the entry is surely another's.
  *
- * @param knownRequests all known requests for generations, whose prompts show what is surely another's
+ * @param knownRequests all known requests for generations, which show what is surely another's
  */
 export function identifyOwners(
 	entries: HistoryEntry[],
@@ -172,11 +172,18 @@ export function identifyOwners(
 		for (const one of identifiersOfRequest(request))
 			requestsByIdentifier.set(one, [...(requestsByIdentifier.get(one) ?? []), request]);
 	}
+	/** Is made only where it decides, because thousands of requests may be known. */
+	let knownIdentifiers: Set<string> | undefined;
+	const isKnown = (identifier: string) =>
+		(knownIdentifiers ??= new Set(knownRequests.flatMap(identifiersOfRequest))).has(identifier);
+	const isProof = ({ length }: string) => length >= MIN_UNIQUE_CHARS;
 	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
 	for (const entry of entries) {
 		const shared = entry.identifiers.filter((one) => requestsByIdentifier.has(one));
-		const proofs = shared.filter(({ length }) => length >= MIN_UNIQUE_CHARS);
+		if (shared.length === 0) continue;
+		const proofs = shared.filter(isProof);
 		const isProven = proofs.length > 0;
+		if (!isProven && entry.identifiers.some((one) => isProof(one) && isKnown(one))) continue;
 		const owners = (isProven ? proofs : shared)
 			.flatMap((one) => requestsByIdentifier.get(one)!)
 			.filter((request) => isProven || !isSurelyOfAnother(request, entry, knownRequests));
