@@ -70,6 +70,13 @@ test('lanes of the same rank take turns', async () => {
 	expect(order.join('')).toBe('abcaba');
 });
 
+test('many lanes that may all begin are not each looked at for each other', async () => {
+	const delayMs = jest.fn(() => 0);
+	const queue = new Queue<number>(delayMs, () => {});
+	await Promise.all(Array.from({ length: 1000 }, async (_, lane) => await queue.enter(lane)));
+	expect(delayMs.mock.calls.length).toBeLessThan(3000);
+});
+
 /** The API of a run for a new account, as far as slots are concerned. */
 function newApi() {
 	const credential = { accountKey: randomUUID() };
