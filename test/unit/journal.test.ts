@@ -1,5 +1,9 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { Journal, type JournalEntry } from '../../nodes/MediaGeneration/paid/journal';
+import {
+	describeFailedAttempt,
+	Journal,
+	type JournalEntry,
+} from '../../nodes/MediaGeneration/paid/journal';
 import { sleep } from '../../nodes/shared/async/deadline';
 import { Failure } from '../../nodes/shared/failure';
 import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
@@ -226,14 +230,22 @@ test('what another process has saved later wins over what this one remembers', (
 });
 
 test.each([
-	[9, 'task'],
-	[11, 'gone'],
-])('a task that a replica does not know after %d minutes: %s', (minutes, state) => {
-	const entry = execution().run({ mode: 'retry' });
+	[9, 'retry', 'task'],
+	[11, 'retry', 'gone'],
+	// Nobody has read that the next attempt is charged.
+	[11, 'trigger', 'task'],
+] as const)('a task that the service does not know after %d minutes (%s): %s', (...row) => {
+	const [minutes, mode, state] = row;
+	const entry = execution().run({ mode });
 	const createdAt = Date.now() - minutes * 60_000;
 	entry.write({ state: 'task', taskId: '1', createdAt, accountKey: '' });
 	entry.setGone(new Failure('notFound'));
 	expect(entry.value?.state).toBe(state);
+});
+
+test('an attempt that has failed is described by more than the reason of the service', () => {
+	const failure = new Failure('unavailable', { status: 503, reason: 'Maintenance' });
+	expect(describeFailedAttempt(failure)).toMatch(/503.*Maintenance.* UTC/);
 });
 
 test('what an agent pays for is found again in an n8n that gives its calls no context', () => {
