@@ -92,7 +92,7 @@ export function reportsError(value: unknown): boolean {
 
 /** True for the usual status words that mean failure, also at the end of a longer word. */
 export const isFailureWord = (value: unknown): boolean =>
-	/^(?!not?[ _])(?:\w+[ _])?(?:error|fail(?:ed|ure)?|filtered|moderated|blocked|violation|rejected|cancell?ed)$/i.test(
+	/^(?!not?[ _])(?:\w+_|\w+ (?=moderated))?(?:error|fail(?:ed|ure)?|violation|(?:filter|moderat|block|reject|cancell?)ed)$/i.test(
 		asText(value) ?? '',
 	);
 
