@@ -51,7 +51,9 @@ function leastMs(limits: Fault[], works: number[], againAt = Infinity): number {
 async function measureOnce(name: string, processes: number, seed: number) {
 	const row = LIMITS[name]!;
 	const { lines, ends, lastEnd, operation } = await played(row, processes, seed);
-	const finished = new Map(lines.flatMap((line) => (line.what === 'finished' ? [[line.id, line.at]] : [])));
+	const finished = new Map(
+		lines.flatMap((line) => (line.what === 'finished' ? [[line.id, line.at]] : [])),
+	);
 	const works = lines.flatMap((line) => {
 		const end = line.what === 'charge' ? finished.get(line.id) : undefined;
 		return end === undefined ? [] : [end - line.at, ...(operation === 'speech:speak' ? [0] : [])];
