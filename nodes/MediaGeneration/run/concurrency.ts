@@ -1,4 +1,4 @@
-import { accountOf, processContainer } from '../../shared/account';
+import { accountOf } from '../../shared/account';
 import { monotonicNow } from '../../shared/async/deadline';
 import { Queue } from '../../shared/async/queue';
 import type { Throttle } from '../../shared/pace/throttle';
@@ -39,30 +39,24 @@ class AccountSlots {
 const accountSlotsOf = ({ api }: Unit) => accountOf(api.credential).get(AccountSlots);
 
 /**
- * The units of all runs of this process wait here. The run that uses the fewest slots of the account goes first. When
- * each run had a queue of its own, it took back each slot that it had freed, so the first of twenty equal runs was done
- * in a quarter of the time of the last.
- */
-class SlotQueue extends Queue<{ limiter: ConcurrencyLimiter; unit: Unit }> {
-	constructor() {
-		super(
-			({ limiter, unit }) => limiter.delayMsOf(unit),
-			({ limiter, unit }) => limiter.useSlots(unit, 1),
-			({ limiter, unit }) => limiter.slotsOf(unit),
-		);
-	}
-}
-
-/**
  * Limits how many items of a run, or parts of long speeches, are processed at the same time: by `options.concurrency`,
  * and by the limit of each account. A unit that has to wait for its account does not hold up the units of other
  * accounts.
  */
 export class ConcurrencyLimiter {
+	/**
+	 * The units of all runs of this process wait here. The run that uses the fewest slots of the account goes first. When
+	 * each run had a queue of its own, it took back each slot that it had freed, so the first of twenty equal runs was
+	 * done in a quarter of the time of the last.
+	 */
+	private static readonly queue = new Queue<{ limiter: ConcurrencyLimiter; unit: Unit }>(
+		({ limiter, unit }) => limiter.delayMsOf(unit),
+		({ limiter, unit }) => limiter.useSlots(unit, 1),
+		({ limiter, unit }) => limiter.slotsOf(unit),
+	);
 	private readonly startedAt = monotonicNow();
 	private usedSlots = 0;
 	private readonly slotsByApi = new Map<Unit['api'], number>();
-	private readonly queue = processContainer.get(SlotQueue);
 
 	/** `concurrency`: the number of slots. 0 chooses the number automatically. */
 	constructor(private readonly concurrency: number) {}
@@ -70,14 +64,14 @@ export class ConcurrencyLimiter {
 	/** Call this when an item or a part is healthy: an overload would most likely have failed it by now. */
 	onHealthy(unit: Unit): void {
 		accountSlotsOf(unit).healthyCount++;
-		this.queue.notify();
+		ConcurrencyLimiter.queue.notify();
 	}
 
 	/** Calls `run` for each of `units`, as many at the same time as the limits allow. */
 	async forEach<One extends Unit>(units: One[], run: RunUnit<One>): Promise<void> {
 		const runInSlot = async (unit: One, index: number) => {
 			// No signal takes units from the queue when the run stops: `run` ends at once then.
-			await this.queue.enter({ limiter: this, unit }, undefined, unit.api);
+			await ConcurrencyLimiter.queue.enter({ limiter: this, unit }, undefined, unit.api);
 			if (await run(unit, index)) this.onHealthy(unit);
 			this.useSlots(unit, -1);
 		};
@@ -85,7 +79,7 @@ export class ConcurrencyLimiter {
 	}
 
 	/** How many slots of a unit's account this run uses. */
-	slotsOf({ api }: Unit): number {
+	private slotsOf({ api }: Unit): number {
 		return this.slotsByApi.get(api) ?? 0;
 	}
 
@@ -97,14 +91,14 @@ export class ConcurrencyLimiter {
 		account.usedCount += count;
 		// What is healthy beside few others is no proof for many more: after hours of single calls, slow start begins anew.
 		account.healthyCount = Math.min(account.healthyCount, account.usedCount / 3);
-		this.queue.notify();
+		ConcurrencyLimiter.queue.notify();
 	}
 
 	/**
 	 * Returns how long it takes until a unit may start, or until the limits are checked again, in ms. Up to the
 	 * concurrency, a run may always use one slot of each account, whatever the other limits are.
 	 */
-	delayMsOf(unit: Unit): number {
+	private delayMsOf(unit: Unit): number {
 		const { usedCount, healthyCount } = accountSlotsOf(unit);
 		const minSlots = monotonicNow() < this.startedAt + 1000 ? FIRST_SECOND_SLOTS : MIN_SLOTS;
 		const healthySlots = Math.max(minSlots, SLOTS_PER_HEALTHY_CALL * healthyCount);

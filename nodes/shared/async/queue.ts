@@ -3,9 +3,6 @@ import { SILENT_ABORT, sleep } from './deadline';
 /** The longest time until the delays are asked for again, in ms. A timer cannot wait forever. */
 const MAX_PAUSE_MS = 60_000;
 
-/** Ends the wait of a caller. */
-type EndWait = (isAdmitted: boolean) => void;
-
 /**
  * Admits callers one after the other. In each lane, the caller that came first is admitted first. Among the first
  * callers of all lanes, the one with the shortest delay is admitted first; if delays are equal, the one with the lowest
@@ -13,7 +10,7 @@ type EndWait = (isAdmitted: boolean) => void;
  */
 export class Queue<Entry = void> {
 	/** The entries that wait in each lane, in order of arrival, by the function that ends the wait of their caller. */
-	private readonly lanes = new Map<unknown, Map<EndWait, Entry>>();
+	private readonly lanes = new Map<unknown, Map<(isAdmitted: boolean) => void, Entry>>();
 	private pauseEnd = new AbortController();
 	private isDraining = false;
 
@@ -40,10 +37,10 @@ export class Queue<Entry = void> {
 	 */
 	async enter(entry: Entry, signal?: AbortSignal, lane: unknown = entry): Promise<boolean> {
 		if (signal?.aborted) return false;
-		const entries = this.lanes.get(lane) ?? new Map<EndWait, Entry>();
+		const entries = this.lanes.get(lane) ?? new Map<(isAdmitted: boolean) => void, Entry>();
 		return await new Promise<boolean>((resolve) => {
 			const onAbort = () => endWait(false);
-			const endWait: EndWait = (isAdmitted) => {
+			const endWait = (isAdmitted: boolean) => {
 				entries.delete(endWait);
 				// Moves the lane to the end of the map.
 				this.lanes.delete(lane);
@@ -66,13 +63,16 @@ export class Queue<Entry = void> {
 		// Callers that enter in the same moment all wait before the first of them is admitted.
 		await Promise.resolve();
 		while (this.lanes.size > 0) {
-			const { delayMs, entries } = this.nextEntries();
+			const firstEntries = this.sortFirstEntries();
+			const { delayMs, rank } = firstEntries[0]!;
 			if (delayMs > 0) {
 				this.pauseEnd = new AbortController();
 				await sleep(Math.min(MAX_PAUSE_MS, Math.ceil(delayMs)), this.pauseEnd.signal);
+				continue;
 			}
-			for (const [endWait, entry] of delayMs > 0 ? [] : entries) {
-				// The entries before it may have taken what it waits for.
+			// Those of one rank are admitted together, because looking at thousands of lanes takes time. The entries before
+			// one may have taken what it waits for.
+			for (const { endWait, entry } of firstEntries.filter((one) => one.rank === rank)) {
 				if (this.delayMs(entry) > 0) continue;
 				this.onAdmit(entry);
 				endWait(true);
@@ -81,17 +81,12 @@ export class Queue<Entry = void> {
 		this.isDraining = false;
 	}
 
-	/** Returns the first entries of those lanes whose turn it is, and how long they still have to wait, in ms. */
-	private nextEntries() {
-		let next = { delayMs: Infinity, rank: Infinity, entries: [] as Array<[EndWait, Entry]> };
-		for (const lane of this.lanes.values()) {
-			const first = lane.entries().next().value!;
-			const delayMs = Math.max(0, this.delayMs(first[1]));
-			const rank = this.rank(first[1]);
-			const order = next.entries.length === 0 ? -1 : delayMs - next.delayMs || rank - next.rank;
-			if (order < 0) next = { delayMs, rank, entries: [first] };
-			else if (order === 0) next.entries.push(first);
-		}
-		return next;
+	/** Returns the first entry of each lane. Whose turn it is comes first. */
+	private sortFirstEntries() {
+		const firstEntries = [...this.lanes.values()].map((entries) => {
+			const [endWait, entry] = entries.entries().next().value!;
+			return { endWait, entry, delayMs: Math.max(0, this.delayMs(entry)), rank: this.rank(entry) };
+		});
+		return firstEntries.sort((a, b) => a.delayMs - b.delayMs || a.rank - b.rank);
 	}
 }
