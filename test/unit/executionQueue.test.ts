@@ -60,6 +60,39 @@ test('an execution that may have failed to start is not started again by an n8n 
 	expect(emitted).toHaveBeenCalledTimes(1);
 });
 
+test('what n8n could not start in the moment in which the trigger is closed is told by the next activation', async () => {
+	for (let turns = 0; turns < 20; turns++) {
+		const closing = new AbortController();
+		const states: string[] = [];
+		const end = Promise.withResolvers<never>();
+		// eslint-disable-next-line @typescript-eslint/max-params
+		const emit = (_items: unknown, _response: unknown, _end: unknown, _key: unknown) => {
+			end.reject(new Error('The pool is exhausted'));
+			const closeAfter = async () => {
+				for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+				closing.abort();
+			};
+			void closeAfter();
+		};
+		const outbox = {
+			setState: (_: string, state: string) => void states.push(state),
+			save() {},
+			reopen: () => void states.push('reopened'),
+		};
+		const activation = {
+			closing: closing.signal,
+			isCreatedDownstream: async () => await Promise.resolve(false),
+			api: { credential: { redact: { value: (value: unknown) => value } } },
+			context: { helpers: { createDeferredPromise: () => end }, emit },
+		} as unknown as Activation;
+		const queue = new ExecutionQueue(activation, outbox);
+		const emission = { outboxKey: '1', name: 'completed', isFinal: true, json: {} };
+		await queue.emitUntilStarted({ ...emission, subject: {} as never });
+		await new Promise((resolve) => setImmediate(resolve));
+		expect([turns, states.at(-1)]).toEqual([turns, expect.stringMatching('reopened|pending')]);
+	}
+});
+
 test.each([
 	['', true, 1],
 	['of a task that is not over ', false, 0],

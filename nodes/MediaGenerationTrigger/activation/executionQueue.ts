@@ -123,8 +123,10 @@ export class ExecutionQueue {
 				: void this.emitFrom(attempt + 1, emission, itemPromise);
 		if (hasFailedToStart === undefined && isFinal)
 			void failedStartCheck.then((hasFailed) => hasFailed && onLateFailure());
-		// When the trigger is closed, the state stays 'emitted', so that another process may emit the event again.
-		if (!closing.aborted) this.setState(emission, hasFailedToStart ? 'pending' : 'done');
+		// Once the trigger is closed, the state stays 'emitted', so that another process may emit the event again. A start
+		// that has just failed is told here, because nothing reopens the event later.
+		if (!closing.aborted || hasFailedToStart)
+			this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;
 	}
 
