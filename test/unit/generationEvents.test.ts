@@ -90,6 +90,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
 	['a last status with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
 	['last words', status({ message: 'NSFW is off' }), lost(/ended early: NSFW is off$/)],
+	['a mark of the end', `${status('x y')}data: [DONE]\n\n`, lost(/ended early$/)],
 	['the words of an error field', status({ error_message: 'NSFW' }), failed('NSFW')],
 	[
 		'those of another name',

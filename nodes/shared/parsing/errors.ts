@@ -254,7 +254,9 @@ export function failureOfReport(answer: unknown): Failure {
 export function wordsBesideNoResult(answer: unknown): string | undefined {
 	if (Array.isArray(answer)) return undefined;
 	const words = readReason(isRecord(answer) ? { ...answer, status: undefined } : answer);
-	return words !== undefined && !/\s/.test(words) && seemsInProgress(words) ? undefined : words;
+	// A single word may be a status, or a mark such as [DONE].
+	const isSentence = /[\s\P{ASCII}]/u.test(words ?? '');
+	return isSentence || (isRecord(answer) && !seemsInProgress(words)) ? words : undefined;
 }
 
 /** Returns what `read` finds in a successful answer. Throws a Failure, without the token, if that is nothing. */
