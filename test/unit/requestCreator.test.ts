@@ -122,3 +122,21 @@ test('it is noted which ended requests the history has shown, and stays so', () 
 		expect(told.map(({ isListed }) => isListed)).toEqual([undefined, true, false, false]);
 	}
 });
+
+test('10,000 requests of other workflows hold no event up', async () => {
+	const credential = { accountKey: 'busy' } as Credential;
+	const file = (name: string) => `https://files.example.com/${name}.mp4?sign=1`;
+	const past = { sentAt: Date.now() - 9e6, searchUntil: Date.now() - 8e6 };
+	for (let number = 0; number < 10_000; number++) {
+		const files = [{ id: `n${number}`, fileUrl: file(`n${number}`), raw: {} }];
+		ledgerOf(credential).add({ ...sent({ ...past, files }), key: `busy ${number}` });
+	}
+	const [entry] = toHistoryEntries([{ id: 'new', file_url: file('new') }], SERVICE);
+	const before = process.cpuUsage();
+	for (let look = 0; look < 40; look++) {
+		const { signal } = new AbortController();
+		expect(await isCreatedByOwnExecution(entry!, credential, () => false, signal)).toBe(false);
+	}
+	const { user, system } = process.cpuUsage(before);
+	expect((user + system) / 1000).toBeLessThan(1000);
+});
