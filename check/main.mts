@@ -1,5 +1,4 @@
 /* `npm run check`: checks and records a deployment of the service, or replays a recording. See docs/check.md. */
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -83,8 +82,11 @@ async function askToPay(pay: string[], baseUrl: string): Promise<void> {
 
 async function run(credential: Credential, pay: string[]): Promise<number> {
 	const session: Session = { credential, runs: [], onStep };
-	const stops = ['SIGINT', 'SIGTERM'].map((signal) => once(process, signal));
-	const isStopped = await Promise.race([check(session, pay), ...stops]);
+	// npm and the terminal both send a signal, and the second one must not end the report.
+	const stopped = new Promise<true>((resolve) => {
+		for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => resolve(true));
+	});
+	const isStopped = await Promise.race([check(session, pay), stopped]);
 	const { rows, recording, replaced, charged } = reportOf(session);
 	console.log(tableOf(rows, process.stdout.columns || 120));
 	console.log(`\n${isStopped ? 'Stopped.' : verdictOf(rows)}`);
