@@ -464,7 +464,8 @@ function eventsOf(stream: Exchange) {
 		createParser({
 			onEvent: ({ event = '(no name)', data }) =>
 				void events.push({ event, json: shared.parseEventData(data), ms }),
-		}).feed(isLines ? `${text.replace(/^.+$/gm, 'data:$&\n')}\n` : text);
+			// The last event may have broken off before its empty line.
+		}).feed(`${isLines ? text.replace(/^.+$/gm, 'data:$&\n') : text}\n\n`);
 	}
 	return events;
 }
@@ -473,18 +474,24 @@ function eventsOf(stream: Exchange) {
 const mayHaveCharged = ({ method, status }: Exchange) =>
 	method === 'POST' && (status < 300 || status === 303 || status >= 500);
 
-/** Matches the names of IDs in an answer, but not those of a user or a request. */
-const ID_NAME = /^(?!.*(?:user|owner|account|request|trace))(?:.*[._])?(?:uu)?id$/i;
+/** Matches the names of what has another ID than the result. */
+const OTHER_NAME = /^(?:user|owner|account|request|trace)/i;
 
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) => {
 		const answers = exchanges.filter(mayHaveCharged);
-		const said = answers.flatMap((answer) => [
-			jsonOf(answer),
-			...eventsOf(answer).map(({ json }) => json),
-		]);
-		const places = said.flatMap((json) => placesIn(json)).filter(({ name }) => ID_NAME.test(name));
-		const ids = new Set(places.map(({ holder, key }) => shared.asId(holder[key])));
-		return answers.length > 0 ? [[operation, ...ids].join(' ').trim()] : [];
+		const ids = new Set<string>();
+		const readIds = (name: string, value: unknown) => {
+			if (OTHER_NAME.test(name)) return undefined;
+			const isOfId = /(?:^|[_-])(?:uu)?id$/i.test(name.replace(/[a-z](?=[A-Z])/g, '$&_'));
+			const id = isOfId && shared.asId(value);
+			if (id) ids.add(id);
+			return value;
+		};
+		JSON.stringify(
+			answers.map((answer) => [jsonOf(answer), ...eventsOf(answer).map(({ json }) => json)]),
+			readIds,
+		);
+		return answers.length > 0 ? [[operation, ...ids].join(' ')] : [];
 	});

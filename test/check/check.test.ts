@@ -208,3 +208,12 @@ test('what may have been charged is told by the status', () => {
 	};
 	expect([200, 303, 502, 307, 402].filter(isCharged)).toEqual([200, 303, 502]);
 });
+
+test.each([
+	['{"data":{"taskId":7,"userId":8},"user":{"id":9},"grid":1}', 'image 7'],
+	['{"files":[{"file-id":"a"},{"videoID":"b"}]}', 'image a b'],
+	['data:{"id":"a"}\n\ndata:{"uuid":"b"}\n', 'image a b'],
+])('the IDs of what may have been charged are named: %s', (text, named) => {
+	const exchanges = [exchangeOf('POST', '/v1/video/create-image', text)];
+	expect(maybeCharged([{ operation: 'image', lines: [], exchanges }])).toEqual([named]);
+});
