@@ -218,6 +218,10 @@ describe('what a message says', () => {
 			const facts = { meaning: 'throttled', safeInFlight: 4 } as const;
 			expect(wordingOf(failure(kind, facts)).description).toContain('Options (try 4).');
 		}
+		const ofPart = { meaning: 'throttled', part: '2 of 3' } as const;
+		expect(wordingOf(failure('taskFailed', ofPart)).description).toBe(
+			"Set a lower 'Concurrency' under Options. A new request is charged.",
+		);
 	});
 
 	it('does not blame the Base URL for the host of a file', () => {

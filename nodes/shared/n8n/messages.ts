@@ -116,7 +116,7 @@ const ifRemedyChangesPart = ({ meaning, part }: FailureFacts, sentence: string) 
 /** The texts for a generation that has failed. If the kind is unknown, the inputs of a video include those of an image. */
 const failedGeneration = (facts: FailureFacts): Wording => ({
 	message: `The service could not generate the ${facts.mediaKind ?? 'video or image'}${reasonSuffix(facts)}`,
-	description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}.${facts.part === undefined ? ' A new request is charged.' : ifRemedyChangesPart(facts, 'All parts of the text are then charged again.')}`,
+	description: `${remedyFor(facts, `Change the ${MEDIA[facts.mediaKind ?? 'video'].inputs}`)}.${ifRemedyChangesPart(facts, 'All parts of the text are then charged again.') || ' A new request is charged.'}`,
 });
 
 /** Returns true if something may have been charged. A text must then not simply say to try again. */
