@@ -208,12 +208,13 @@ export async function runPaid(session: Session, pay: string[], voice = ''): Prom
 	const missing = () => eventsOf(succeeded).filter(({ value }) => !detected.has(value));
 	const isOver = () => errors.length > 0 || missing().length === 0;
 	const lineOf = ({ name }: { name: string }) => `event: ${name}`;
-	// What was detected when it was recorded is waited for, however busy this machine is.
+	// What was detected when it was recorded is waited for longer, because this machine may be busy.
 	const isDue = () => missing().some((each) => find('trigger')?.lines.includes(lineOf(each)));
 	// A message about speech comes no later than its file, unlike an entry in the history.
 	const patienceMs = missing().some(({ value }) => value === 'generated') ? 30_000 : 10_000;
+	let rounds = 0;
 	do await eventually('all events', patienceMs, isOver).catch(() => {});
-	while (!isOver() && isDue());
+	while (!isOver() && isDue() && ++rounds < 3);
 	listening.lines = [
 		...missing().map(({ name }) => `error: it does not detect: ${name}`),
 		...shared.EVENTS.filter(({ value }) => detected.has(value)).map(lineOf),

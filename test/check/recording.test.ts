@@ -44,6 +44,16 @@ describe('the node makes the same of each recording', () => {
 		expect(lines).toContain('then: speech: items: 2');
 		expect(lines).toContain('now:  speech: items: 1');
 	});
+
+	test.concurrent('and says that the trigger no longer detects something', async () => {
+		const { runs, ...recording } = load('near-the-contract.json');
+		const exchanges = runs.flatMap((run) => run.exchanges);
+		const kept = runs.filter(({ operation }) => !/^(?:image|video)$/.test(operation));
+		for (const socket of exchanges.filter(({ status }) => status === 101))
+			Object.assign(socket, { pieces: [] });
+		const lines = await replay({ ...recording, runs: kept });
+		expect(lines).toContain('then: trigger: event: Speech Completed');
+	});
 });
 
 describe('what is kept of an exchange', () => {
