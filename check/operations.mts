@@ -148,15 +148,17 @@ export async function runNode(
 export const runFree = async (session: Session, names = Object.keys(FREE) as FreeName[]) =>
 	await Promise.all(names.map((name) => runNode(session, name, FREE[name])));
 
-/** Runs paid operations in the node, one after another, while a trigger listens. `voice` speaks. */
-export async function runPaid(session: Session, pay: string[], voice = ''): Promise<void> {
+/** Runs paid operations in the node, one after another, while a trigger listens. Without a voice, nothing is spoken. */
+export async function runPaid(session: Session, pay: string[], voice?: string): Promise<void> {
 	const { recorded, runs, credential, onStep = () => {} } = session;
 	const find = (name: string) => (recorded ?? runs).find(({ operation }) => operation === name);
 	// Without a WebSocket, a trigger detects no speech; without the history, a file whose stream was cut is lost.
 	const hasSocket = find('socket')?.exchanges[0]?.status === 101;
 	const hasHistory = isGood(find('history')!);
-	const operations = pay.filter((name) => hasHistory || name !== 'dropped');
 	const isSpeech = (name: string) => PAID[name]!.contractRow.kind === 'speech';
+	const operations = pay.filter((name) =>
+		isSpeech(name) ? voice !== undefined : hasHistory || name !== 'dropped',
+	);
 	const eventsOf = (paid: string[]) =>
 		shared.EVENTS.filter(({ value }) =>
 			value === 'completed'

@@ -388,7 +388,9 @@ function paidRows(runs: Run[]): Row[] {
 	const untried = Object.keys(PAID)
 		.filter((name) => !runOf(name))
 		.join(', ');
-	if (untried) rows.push(row(UNTRIED, undefined, [untried], 'try them with --pay (docs/check.md)'));
+	const isVoiceless = !runOf('speech') && voiceIn(runOf('voices')!) === undefined;
+	const remarks = [untried, isVoiceless && 'no voice to use'];
+	if (untried) rows.push(row(UNTRIED, undefined, remarks, 'try them with --pay (docs/check.md)'));
 	const needless = 'no other operation needs them';
 	return [...rows, row('§4.3, 6.3 Delete, callback', undefined, [], needless)];
 }
