@@ -88,8 +88,8 @@ async function serve({ runs, made }: Recording) {
 				for (const [name, value] of Object.entries(exchange.headers))
 					response.setHeader(name, asOfToday(String(value)));
 				response.writeHead(exchange.status);
-				// The only piece of an answer came with its headers: for the rest of one, the node waits only briefly.
-				if (exchange.pieces.length !== 1) response.flushHeaders();
+				// The text of a refusal came with its headers: the node waits only briefly for the rest.
+				if (exchange.status < 400 || exchange.pieces.length !== 1) response.flushHeaders();
 			}
 			const isWhole = exchange.broke === undefined;
 			const close = () => (isWhole ? response.end() : request.socket.destroySoon());
