@@ -86,7 +86,9 @@ async function run(credential: Credential, pay: string[]): Promise<number> {
 	const stopped = new Promise<true>((resolve) => {
 		for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => resolve(true));
 	});
-	const isStopped = await Promise.race([check(session, pay), stopped]);
+	// A mistake in this code must not hide what may have been charged, either.
+	const done = check(session, pay).catch((error: unknown) => (console.error(error), true));
+	const isStopped = await Promise.race([done, stopped]);
 	const { rows, recording, replaced, charged } = reportOf(session);
 	console.log(tableOf(rows, process.stdout.columns || 120));
 	console.log(`\n${isStopped ? 'Stopped.' : verdictOf(rows)}`);
