@@ -124,7 +124,7 @@ export class ExecutionQueue {
 		if (hasFailedToStart === undefined && isFinal)
 			void failedStartCheck.then((hasFailed) => hasFailed && onLateFailure());
 		// Once the trigger is closed, the state stays 'emitted', so that another process may emit the event again. A start
-		// that has just failed is told here, because nothing reopens the event later.
+		// that has just failed makes it pending again, because nothing reopens the event later.
 		if (!closing.aborted || hasFailedToStart)
 			this.setState(emission, hasFailedToStart ? 'pending' : 'done');
 		return !hasFailedToStart;

@@ -60,6 +60,7 @@ export async function runParts<Input, Result>(
 			return false;
 		}
 	};
+	// The parts use slots of their own, so the item gives back its slot until they have ended.
 	item.concurrency.useSlots(item, -1);
 	await item.concurrency.forEach(parts, runUnlessStopped);
 	item.concurrency.useSlots(item, 1);
