@@ -449,10 +449,8 @@ function streamRemarks(create: Exchange, kind: MediaKind): Remark[] {
 		!ending && fieldsIn(json),
 		form === 'plain' && differs(`no stream, but ${trouble ?? `HTTP ${create.status} with JSON`}`),
 		form === 'lines' && differs('lines of JSON in place of a stream'),
-		ending &&
-			!shared.TERMINAL_EVENTS.complete.test(event) &&
-			differs(`the end is called \`${event}\``),
-		...(hasFailed || shared.TERMINAL_EVENTS.failed.test(event)
+		ending && !shared.COMPLETION_EVENT.test(event) && differs(`the end is called \`${event}\``),
+		...(hasFailed || shared.statusKind(event) === 'failed'
 			? []
 			: differencesIn(json, [fileOf(kind)])),
 	];

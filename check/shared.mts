@@ -14,5 +14,6 @@ export const shared = {
 	...from<typeof import('../nodes/shared/parsing/generationEvents.ts')>('parsing/generationEvents'),
 	...from<typeof import('../nodes/shared/parsing/redaction.ts')>('parsing/redaction'),
 	...from<typeof import('../nodes/shared/parsing/responses.ts')>('parsing/responses'),
+	...from<typeof import('../nodes/shared/parsing/statusKind.ts')>('parsing/statusKind'),
 	...from<typeof import('../nodes/shared/parsing/values.ts')>('parsing/values'),
 };

@@ -49,11 +49,8 @@ type WithId<Path extends string> = Path extends `${string}/` ? `${Path}${string}
 /** The path of a call that is free, with its ID, if it has one. */
 export type FreePath = WithId<(typeof FREE_PATHS)[keyof typeof FREE_PATHS]>;
 
-/** Match the names of events that report a result or a failure (§6.1) by their ends; their beginnings differ. */
-export const TERMINAL_EVENTS = {
-	complete: /_complete$/,
-	failed: /(?:^|[\W_])(?:error|fail(?:ed|ure)?)$/i,
-} as const;
+/** Matches the names of events that report a result (§6.1) by their ends; their beginnings differ. */
+export const COMPLETION_EVENT = /_complete$/;
 
 /** The `type` of WebSocket messages about speech tasks (§6.2). */
 export const TASK_MESSAGE_TYPE = 'labs_status_updated';

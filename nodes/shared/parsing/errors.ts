@@ -3,6 +3,7 @@ import { MAX_REASON_CHARS } from '../limits';
 import { asNumber, asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
 import { meaningOf, errorTextsIn, mentionsConcurrency } from './errorTable';
 import type { Redactor } from './redaction';
+import { statusKind } from './statusKind';
 
 /* Reads the errors in answers of the service. Their shapes are described in docs/contract.md, “HTTP”. */
 
@@ -90,12 +91,6 @@ export function reportsError(value: unknown): boolean {
 	return hasError || hasCode || success === false || ok === false;
 }
 
-/** True for the usual status words that mean failure, also at the end of a longer word. */
-export const isFailureWord = (value: unknown): boolean =>
-	/^(?!not?[ _])(?:\w+_|\w+ (?=moderated))?(?:error|fail(?:ed|ure)?|violation|(?:filter|moderat|block|reject|cancell?)ed)$/i.test(
-		asText(value) ?? '',
-	);
-
 /** True if a task or a generation has failed because the service was overloaded. */
 export const isOverload = (error: unknown): boolean =>
 	isFailure(error, 'taskFailed', 'generationFailed') &&
@@ -156,11 +151,14 @@ const SIGN_OF_START =
 export const statusOf = (answer: unknown): unknown =>
 	isRecord(answer) ? (answer.status ?? answer.state ?? answer.task_status) : answer;
 
+/** True if something in an answer shows that a task or a generation has begun. */
+const showsStart = (answer: unknown): boolean =>
+	(isRecord(answer) && statusKind(statusOf(answer)) === 'inProgress') ||
+	SIGN_OF_START.test(JSON.stringify(answer));
+
 /** True if an answer refuses for rate, load or quota, and nothing in it shows that something has begun. */
 export const isThrottledAnswer = (answer: unknown): boolean =>
-	['throttled', 'quota'].includes(meaningOf(answer) ?? '') &&
-	!(isRecord(answer) && seemsInProgress(statusOf(answer))) &&
-	!SIGN_OF_START.test(JSON.stringify(answer));
+	['throttled', 'quota'].includes(meaningOf(answer) ?? '') && !showsStart(answer);
 
 /** After an error with one of these meanings, usually no file will follow. */
 const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>(['credit', 'not_allowed', 'moderation']);
@@ -177,23 +175,16 @@ const ERROR_MESSAGE_FIELD =
 
 /** True if a result without a file has a field that says why there will be none. */
 export function statesFinalReason(result: unknown): boolean {
-	if (seemsInProgress(statusOf(result))) return false;
+	if (statusKind(statusOf(result)) === 'inProgress') return false;
 	const json = JSON.stringify(result) ?? '';
 	return (
 		REASON_FIELD.test(json) || FINAL_MEANINGS.has(meaningOf(ERROR_MESSAGE_FIELD.exec(json)?.[1]))
 	);
 }
 
-/** Matches status words, also unknown ones, that seem to mean that a task or a generation is in progress. */
-const LIKELY_PROGRESS_WORD =
-	/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i;
-/** True for a status word that seems to mean “in progress”. */
-export const seemsInProgress = (status: unknown): boolean =>
-	LIKELY_PROGRESS_WORD.test(asText(status) ?? '');
-
 /** True if an answer reports an error, or its status is one of the usual words for failure; also for such a word. */
 export const isErrorAnswer = (answer: unknown): boolean =>
-	reportsError(answer) || isFailureWord(statusOf(answer));
+	reportsError(answer) || statusKind(statusOf(answer)) === 'failed';
 
 /**
  * True if an event or an entry says that a generation has failed. An error beside a status that means “in progress” may
@@ -201,7 +192,7 @@ export const isErrorAnswer = (answer: unknown): boolean =>
  */
 export const isFailedGeneration = (entry: unknown): boolean =>
 	isErrorAnswer(entry) &&
-	(FINAL_MEANINGS.has(meaningOf(entry)) || !seemsInProgress(statusOf(entry)));
+	(FINAL_MEANINGS.has(meaningOf(entry)) || statusKind(statusOf(entry)) !== 'inProgress');
 
 /** Returns the Failure of an error status or a redirect. `body` must not contain the token. */
 export function failureOfStatus(status: number, body: string): Failure {
@@ -256,7 +247,7 @@ export function wordsBesideNoResult(answer: unknown): string | undefined {
 	const words = readReason(isRecord(answer) ? { ...answer, status: undefined } : answer);
 	// A single word may be a status, or a mark such as [DONE].
 	const isSentence = /[\s\P{ASCII}]/u.test(words ?? '');
-	return isSentence || (isRecord(answer) && !seemsInProgress(words)) ? words : undefined;
+	return isSentence || (isRecord(answer) && statusKind(words) !== 'inProgress') ? words : undefined;
 }
 
 /** Returns what `read` finds in a successful answer. Throws a Failure, without the token, if that is nothing. */

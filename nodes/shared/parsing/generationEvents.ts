@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { TERMINAL_EVENTS, type GeneratedFile, type MediaKind } from '../contract';
+import { COMPLETION_EVENT, type GeneratedFile, type MediaKind } from '../contract';
 import { Failure } from '../failure';
 import { MAX_EVENT_CHARS, MAX_FILES, MAX_REASON_CHARS } from '../limits';
 import { asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
@@ -21,6 +21,7 @@ import {
 	readGeneratedFiles,
 	type ReaderContext,
 } from './responses';
+import { statusKind } from './statusKind';
 
 /* Reads the bytes of a generation stream (§6.1; docs/contract.md, “Streams”) into its outcome. */
 
@@ -210,8 +211,8 @@ export class GenerationEvents {
 		this.lastEventIsUnattributedError = false;
 		const value = parseEventData(data);
 		this.lastEventData = value;
-		const isCompletionEvent = TERMINAL_EVENTS.complete.test(event);
-		if (TERMINAL_EVENTS.failed.test(event)) {
+		const isCompletionEvent = COMPLETION_EVENT.test(event);
+		if (statusKind(event) === 'failed') {
 			this.readError(value);
 			this.readResult(this.listIn(value));
 		} else

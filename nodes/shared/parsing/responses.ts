@@ -13,14 +13,13 @@ import {
 	isEmptyError,
 	isErrorAnswer,
 	isFailedGeneration,
-	isFailureWord,
 	readReason,
 	reportsError,
-	seemsInProgress,
 	statusOf,
 } from './errors';
 import { kindInType, topLevelType } from './fileType';
 import type { Redactor } from './redaction';
+import { statusKind } from './statusKind';
 import {
 	asId,
 	asNumber,
@@ -70,9 +69,6 @@ export const idOf = (value: unknown): string | undefined =>
 
 /** The states of a task that the contract names (§3). */
 const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-/** Finds a word in an unknown status that seems to mean that a task has failed, but not its negation (`not_failed`). */
-const LIKELY_FAILURE_WORD =
-	/^(?!not?[ _](?!found))(?:.*[^a-z])?(?:abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|rejected|time_?d?_?out|moderated|blocked|refused|denied|terminated|killed|crash(?:ed)?|invalid|fail(?:ed|ure)?|error|cancell?ed|cancel$)(?![a-z])/;
 
 /** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
 function apparentEndOf(
@@ -80,8 +76,9 @@ function apparentEndOf(
 	record: ServiceRecord,
 	audioUrl?: string,
 ): SpeechTask['apparentEnd'] {
-	if (seemsInProgress(status)) return undefined;
-	if (LIKELY_FAILURE_WORD.test(status) || !isEmptyError(record.error)) return 'error';
+	const kind = statusKind(status);
+	if (kind === 'inProgress') return undefined;
+	if (kind === 'seemsFailed' || !isEmptyError(record.error)) return 'error';
 	return audioUrl === undefined ? undefined : 'completed';
 }
 
@@ -116,7 +113,7 @@ export function readSpeechTask(
 	const rawStatus = asText(record.status ?? record.state);
 	if (rawStatus === undefined) return undefined;
 	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
-	const status = isFailureWord(statusWord) ? 'error' : statusWord;
+	const status = statusKind(statusWord) === 'failed' ? 'error' : statusWord;
 	const knownState = STATES.find((state) => state === status);
 	const state = knownState ?? 'processing';
 	const apparentEnd = knownState ? undefined : apparentEndOf(status, record, audioUrl);
@@ -156,7 +153,7 @@ const fileListKeys = (kind?: MediaKind) => [
 
 /** True for a status word that seems to mean “in progress”, and for an entry with such a word that has not failed. */
 export const isInProgress = (entry: unknown): boolean =>
-	!isFailedGeneration(entry) && seemsInProgress(statusOf(entry));
+	!isFailedGeneration(entry) && statusKind(statusOf(entry)) === 'inProgress';
 
 /**
  * Returns the entries that have a file, have failed or are in progress, of an array or of a record's first list of

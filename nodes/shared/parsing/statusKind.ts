@@ -1,0 +1,33 @@
+import { asText } from './values';
+
+/* Finds out what a status word means: that of a task, a generation or a history entry, or the name of an event. */
+
+/** What a status word means. After `seemsFailed`, a later status may still be another one. */
+type StatusKind = 'failed' | 'inProgress' | 'seemsFailed';
+
+/** The usual words for failure. */
+const FAILURE = 'error|fail(?:ed|ure)?|violation|(?:filter|moderat|block|reject|cancell?)ed';
+
+/** The status words by their kind. The first row that matches counts; other words, such as `completed`, have no kind. */
+const STATUS_WORDS: ReadonlyArray<readonly [StatusKind, RegExp]> = [
+	// At the end of a longer name, too, such as `moderation_blocked`, but not at the end of a sentence.
+	[
+		'failed',
+		new RegExp(`^(?!not?[ _.:/-])(?:[\\w.:/-]*[_.:/-]|\\w+ (?=moderated))?(?:${FAILURE})$`, 'i'),
+	],
+	[
+		'inProgress',
+		/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i,
+	],
+	[
+		'seemsFailed',
+		new RegExp(
+			`^(?!not?[ _](?!found))(?:.*[^a-z])?(?:${FAILURE}|abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|time_?d?_?out|refused|denied|terminated|killed|crash(?:ed)?|invalid|cancel$)(?![a-z])`,
+			'i',
+		),
+	],
+];
+
+/** Returns what a status word seems to mean, also an unknown one. */
+export const statusKind = (status: unknown): StatusKind | undefined =>
+	STATUS_WORDS.find(([, pattern]) => pattern.test(asText(status) ?? ''))?.[0];
