@@ -90,7 +90,7 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
 	['a last status with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
 	['last words', status({ message: 'NSFW is off' }), lost(/ended early: NSFW is off$/)],
-	['a mark of the end', `${status('x y')}data: [DONE]\n\n`, lost(/ended early$/)],
+	['a mark of the end', `${status('x y')}data: [DONE]\n\n`, lost(/ended early: x y$/)],
 	['the words of an error field', status({ error_message: 'NSFW' }), failed('NSFW')],
 	[
 		'those of another name',
@@ -470,7 +470,7 @@ describe('one of several that is refused', () => {
 		expect(ended.finish()).toMatchObject({ files: [], reason: 'UNSAFE', failure: undefined });
 		const done = new GenerationEvents(SOURCE, 'video', undefined, 4);
 		done.push(Buffer.from(bare + event('end', '[DONE]')));
-		expect(done.finish()).toMatchObject({ failure: { kind: 'generationFailed' } });
+		expect(done.finish()).toMatchObject({ kind: 'generationFailed' });
 		expect(hear([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };

@@ -16,15 +16,13 @@ import type { GenerationOrder } from './generationOrder';
 import type { ItemContext } from './operation';
 
 /**
- * How long the result of a create call is searched for after a server error or a response of another server, in ms. It
- * is short, because the service most likely did not accept the call.
+ * How long the result of a create call is searched for, in ms, if the service most likely generates nothing:
+ *
+ * - `words`: after words of refusal, a server error or a response of another server, it most likely did not accept the
+ *   call. The history is read at once and once more, because it may list a result some seconds late.
+ * - `emptyList`: it has ended the stream with an empty list, so it has most likely filtered the content.
  */
-const SEARCH_AFTER_ERROR_MS = 10_000;
-/**
- * How long the result is searched for if the service has ended the stream with an empty list, in ms. It is short,
- * because the content was most likely filtered.
- */
-const SEARCH_AFTER_EMPTY_MS = 60_000;
+const SEARCH_MS = { words: 10_000, emptyList: 60_000 };
 
 /**
  * The state of the create call of one generation. It is written to the journal for the next attempt. The request is
@@ -134,10 +132,10 @@ export class GenerationCall {
 	 * until when to search.
 	 */
 	markIncomplete(result: StreamResult): void {
-		const { files, interruptionReason, isEmpty } = result;
+		const { files, interruptionReason, refusal } = result;
 		const { ledger, item } = this;
 		const hasEndedNormally = interruptionReason === undefined;
-		const searchMs = hasEndedNormally ? 0 : isEmpty ? SEARCH_AFTER_EMPTY_MS : undefined;
+		const searchMs = hasEndedNormally ? 0 : refusal && SEARCH_MS[refusal];
 		this.request.searchUntil = searchEnd(this.request, searchMs);
 		this.writeResult(result);
 		// The ledger also needs the other requests of this node. Otherwise the search could give one of their files to
@@ -201,7 +199,7 @@ export class GenerationCall {
 		const isProbablyNotAccepted = isFailure(error, 'unavailable', 'foreignServer');
 		this.firstFailure ??= describeFailedAttempt(error);
 		this.updateRequest({
-			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_AFTER_ERROR_MS : undefined),
+			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_MS.words : undefined),
 		});
 		return withDefaultFacts(error, {
 			announcedIds: request.announcedIds,

@@ -160,6 +160,14 @@ const showsStart = (answer: unknown): boolean =>
 export const isThrottledAnswer = (answer: unknown): boolean =>
 	['throttled', 'quota'].includes(meaningOf(answer) ?? '') && !showsStart(answer);
 
+/** True if an answer seems to refuse with words alone, and nothing in it shows that something has begun. */
+export function refusesInWords(answer: unknown): boolean {
+	const words = wordsBesideNoResult(answer);
+	if (words === undefined || showsStart(answer)) return false;
+	const kind = statusKind(words);
+	return kind === undefined ? meaningOf(words) !== undefined : kind !== 'inProgress';
+}
+
 /** After an error with one of these meanings, usually no file will follow. */
 const FINAL_MEANINGS = new Set<ErrorMeaning | undefined>(['credit', 'not_allowed', 'moderation']);
 /** Statuses that refuse for rate, load or quota if the JSON of the answer says so. */

@@ -9,6 +9,7 @@ import {
 	isErrorAnswer,
 	isFailedGeneration,
 	isThrottledAnswer,
+	refusesInWords,
 	statesFinalReason,
 	statusOf,
 	wordsBesideNoResult,
@@ -35,8 +36,11 @@ export interface StreamResult {
 	reason?: string;
 	/** The ids of the files that have failed; null for one whose id is unknown. */
 	failedIds: Array<string | null>;
-	/** True if the service sent an empty list as the result, so that it has probably generated nothing. */
-	isEmpty?: boolean;
+	/**
+	 * How the service has shown that it probably generates nothing: it has sent an empty list as the result, or nothing but
+	 * words of refusal.
+	 */
+	refusal?: 'emptyList' | 'words';
 	/** The Failure to report if there is no file in the history either. */
 	failure?: Failure;
 }
@@ -66,7 +70,7 @@ export function parseEventData(data: string): unknown {
 export const formOf = (text: string): 'events' | 'lines' | 'plain' =>
 	/^\s*\{[^\n]*\}[^\S\n]*\n\s*\{/.test(text)
 		? 'lines'
-		: /^\s*[[{<]/.test(text)
+		: /^\s*[[{<"]/.test(text)
 			? 'plain'
 			: 'events';
 
@@ -101,6 +105,8 @@ export class GenerationEvents {
 	private readonly reportedFailures = new Map<string | null, Failure>();
 	/** The ids of entries that came with neither a file nor an error. */
 	private readonly idsInProgress = new Set<string>();
+	/** True if something but words of refusal was told about a file. */
+	private hasProgress = false;
 	/** The data of the last event, or a JSON answer. */
 	private lastEventData: unknown;
 	/** True if the stream broke or was closed by us, so that further events may have been missed. */
@@ -206,7 +212,8 @@ export class GenerationEvents {
 	}
 
 	private onEvent({ event = '', data }: EventSourceMessage): void {
-		if (this.outcome) return;
+		// The mark by which many services end a stream tells nothing.
+		if (this.outcome || data.trim() === '[DONE]') return;
 		this.eventCount++;
 		this.lastEventIsUnattributedError = false;
 		const value = parseEventData(data);
@@ -253,9 +260,11 @@ export class GenerationEvents {
 				}
 				const message = isRecord(entry) ? entry.message : undefined;
 				const statusText = asText(statusOf(entry)) ?? asText(message) ?? (id && 'working');
-				// The id is passed on, because it proves later which history entry is the result.
-				if (statusText)
+				if (statusText && !refusesInWords(entry)) {
+					this.hasProgress = true;
+					// The id is passed on, because it proves later which history entry is the result.
 					this.onProgress(truncate(this.context.redact.text(statusText), MAX_REASON_CHARS), id);
+				}
 			}
 		}
 		// An error beside entries in progress is not about all of them.
@@ -266,7 +275,11 @@ export class GenerationEvents {
 		// The other files may take minutes longer, so the user sees the progress.
 		else for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
-			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
+			this.setOutcome(
+				missingResultReason,
+				undefined,
+				hasEmptyList(value) ? 'emptyList' : undefined,
+			);
 	}
 
 	private filesIn(data: unknown): GeneratedFile[] {
@@ -349,8 +362,17 @@ export class GenerationEvents {
 		return [...this.idsInProgress].some((id) => !settledIds.has(id));
 	}
 
+	/** True if the service has ended its answer, and has told nothing but words of refusal. */
+	private get isRefusedInWords(): boolean {
+		return !this.isBroken && !this.hasProgress && refusesInWords(this.lastEventData);
+	}
+
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
-	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
+	private setOutcome(
+		interruptionReason?: string,
+		failure?: Failure,
+		refusal: StreamResult['refusal'] = this.isRefusedInWords ? 'words' : undefined,
+	): void {
 		const { files, failedIds, reportedFailure } = this;
 		const failedCount = Math.max(failedIds.length, reportedFailure ? 1 : 0);
 		const isComplete = files.length + failedCount >= this.requestedCount;
@@ -380,7 +402,7 @@ export class GenerationEvents {
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: reasons.filter(Boolean).join(': '),
-				isEmpty,
+				refusal,
 				failure: mayOthersCome ? undefined : reportedFailure,
 			};
 		}

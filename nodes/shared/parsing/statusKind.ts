@@ -17,17 +17,17 @@ const STATUS_WORDS: ReadonlyArray<readonly [StatusKind, RegExp]> = [
 	],
 	[
 		'inProgress',
-		/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept)/i,
+		/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept|being)/i,
 	],
 	[
 		'seemsFailed',
 		new RegExp(
-			`^(?!not?[ _](?!found))(?:.*[^a-z])?(?:${FAILURE}|abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|time_?d?_?out|refused|denied|terminated|killed|crash(?:ed)?|invalid|cancel$)(?![a-z])`,
+			`^(?!not?[ _](?!found))(?:.*[^a-z])?(?:${FAILURE}|abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|time_?d?_?out|refused|denied|terminated|killed|crash(?:ed)?|invalid|cancel$|can(?:not|['’]t)|could ?n[’']?o?t|unable)(?![a-z])`,
 			'i',
 		),
 	],
 ];
 
-/** Returns what a status word seems to mean, also an unknown one. */
+/** Returns what a status word seems to mean, also an unknown one, or a sentence in its place. */
 export const statusKind = (status: unknown): StatusKind | undefined =>
 	STATUS_WORDS.find(([, pattern]) => pattern.test(asText(status) ?? ''))?.[0];
