@@ -84,7 +84,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
 		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|(?<!background [^.]{0,20})\bbusy\b(?! (?:background|pattern|scene|street|image|picture|photo)s?\b)|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
-		/限流|频繁|过快|并发|排队|队列|繁忙|饱和|(?<!语音|音频|采样)(?:速率|频率)(?:限制|过高)|访问量过|(?:任务|请求)(?:次?数量?)?过多|算力(?:资源)?不足|(?:系统|服务|计算)资源不足/,
+		/限流|频繁|过快|并发|同时[^，。]{0,12}上限|排队|队列|繁忙|饱和|(?<!语音|音频|采样)(?:速率|频率)(?:限制|过高)|访问量过|(?:任务|请求)(?:次?数量?)?过多|算力(?:资源)?不足|(?:系统|服务|计算)资源不足/,
 	],
 	[
 		'quota',
@@ -95,7 +95,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 	[
 		'credit',
 		/insufficient (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
-		/enough (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin)/,
+		/enough (?:\w{1,40} ){0,2}(?:credit|quota|balance|fund|point|coin|token)/,
 		/out of (?:credit|quota|fund|balance)|no (?:\w{1,20} )?credits? (?:left|remain)|resource pack/,
 		/\b(?:credit|balance|fund|point|coin)s?\b[^.]{0,40}(?:exceeded|exhausted|depleted|used up|too low|not enough|insufficient|empty)/,
 		/(?:exceed|exhaust)\w{0,10}[^.]{0,30}(?:credit|balance|fund)|quota[^.]{0,20}not enough/,

@@ -46,7 +46,8 @@ export interface StreamResult {
 }
 
 /** True for a value that contains an empty list, at any depth, but no field `id`. */
-const hasEmptyList = (value: unknown): boolean => /^(?!.*"id":).*\[\]/s.test(JSON.stringify(value));
+const hasEmptyList = (value: unknown): boolean =>
+	/^(?!.*"id":).*\[(?:null)?\]/s.test(JSON.stringify(value));
 
 /**
  * Returns the value in the data of an event, which is JSON, JSON inside a JSON string, or plain text. `npm run check`

@@ -7,22 +7,25 @@ type StatusKind = 'failed' | 'inProgress' | 'seemsFailed';
 
 /** The usual words for failure. */
 const FAILURE = 'error|fail(?:ed|ure)?|violation|(?:filter|moderat|block|reject|cancell?)ed';
+/** What follows `not` in words for failure. Before any other word, `not` and `no` deny a failure. */
+const NOT = 'found|supported|allowed|permitted|available';
+const NO_DENIAL = `(?!not?[ _.:/-](?!${NOT}))`;
 
 /** The status words by their kind. The first row that matches counts; other words, such as `completed`, have no kind. */
 const STATUS_WORDS: ReadonlyArray<readonly [StatusKind, RegExp]> = [
 	// At the end of a longer name, too, such as `moderation_blocked`, but not at the end of a sentence.
 	[
 		'failed',
-		new RegExp(`^(?!not?[ _.:/-])(?:[\\w.:/-]*[_.:/-]|\\w+ (?=moderated))?(?:${FAILURE})$`, 'i'),
+		new RegExp(`^${NO_DENIAL}(?:[\\w.:/-]*[_.:/-]|\\w+ (?=moderated))?(?:${FAILURE})$`, 'i'),
 	],
 	[
 		'inProgress',
-		/(?<!miss|throttl)ing$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full$)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept|being)/i,
+		/(?<!miss|throttl)ing$|(?:^|[.!] )\w+(?<!miss|throttl)ing[.…]+$|^(?!.*(?:fail|error|inactive|not_|reject|expire|time_?out|full(?![a-z])|失败)).*(?:queue|pending|active|progress|start|wait|submit|creat|schedul|accept|being|中(?=$|[.,，。…])|正在|等待)/i,
 	],
 	[
 		'seemsFailed',
 		new RegExp(
-			`^(?!not?[ _](?!found))(?:.*[^a-z])?(?:${FAILURE}|abort(?:ed)?|deleted|exception|expired|not[ _]found|stopped|time_?d?_?out|refused|denied|terminated|killed|crash(?:ed)?|invalid|cancel$|can(?:not|['’]t)|could ?n[’']?o?t|unable)(?![a-z])`,
+			`^${NO_DENIAL}(?:.*[^a-z])?(?:${FAILURE}|errored|abort(?:ed)?|deleted|exception|expired|not[ _](?:${NOT})|stopped|time[ _-]?d?[ _-]?out|refused|declined|denied|terminated|killed|dead|crash(?:ed)?|unsuccessful|exceeded|insufficient\\w*|invalid|cancel$|can(?:not|['’]t)|could ?n[’']?o?t|unable|失败|拒绝|超时)(?![a-z])`,
 			'i',
 		),
 	],
