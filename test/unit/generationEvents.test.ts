@@ -87,6 +87,13 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 	['all cancelled, plainly', JSON.stringify([unsafe('Cancelled')]), failed('UNSAFE_GENERATION')],
 	['an end that says why, deep inside', event('done_complete', RAI), failed(NOT_CHARGED)],
 	['an item that was filtered', completion(filtered), failed(filtered.status)],
+	['a task that failed', status({ task: { status: 'failed', error: 'Blue' } }), failed('Blue')],
+	['an output that failed', status({ output: { task_status: 'CANCELED' } }), failed()],
+	[
+		'a task that failed before',
+		status({ status: 'retrying', task: { status: 'failed' } }),
+		lost(/ended early/),
+	],
 	['a reason in words of its own', completion({ failureReason: 'Blue' }), failed('Blue')],
 	['a last status with a reason', status({ status: 'rejected', message: 'NSFW' }), failed('NSFW')],
 	['last words', status({ message: 'NSFW is off' }), lost(/ended early: NSFW is off$/)],

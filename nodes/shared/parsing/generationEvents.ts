@@ -235,11 +235,12 @@ export class GenerationEvents {
 		const files = this.filesIn(value);
 		if (files.length > 0) this.lastListLength = files.length;
 		this.listedFiles.add(files);
-		const isEnvelope = files.length === 0 && isRecord(value) && isRecord(value.data);
-		const inner = isEnvelope ? [value.data] : [];
-		// Beside a refusal, details without an id are no progress of anything.
-		const enveloped = inner.filter(
-			(data) => idOf(data) !== undefined || !isFailedGeneration(value),
+		const { data, task, output, response } = files.length === 0 && isRecord(value) ? value : {};
+		// Beside a refusal, details without an id are no progress of anything. Beside progress, their failure is that of an
+		// earlier attempt.
+		const isDecided = isFailedGeneration(value) || isInProgress(value);
+		const enveloped = [data, task, output, response].filter(
+			(inner) => isRecord(inner) && (idOf(inner) !== undefined || !isDecided),
 		);
 		const mayHaveIds = files.length === 0 && !isFailedGeneration(value);
 		const ids = isRecord(value) && mayHaveIds ? [value.ids].flat() : [];
