@@ -7,7 +7,17 @@ test.each([
 		'failed',
 		['error', 'FAILED', 'Fail', 'moderation_blocked', 'Content Moderated', 'response.failed'],
 	],
-	['failed', ['SENSITIVE_WORD_ERROR', 'GENERATE_AUDIO_FAILED', 'creation_blocked', 'job/canceled']],
+	[
+		'failed',
+		[
+			'SENSITIVE_WORD_ERROR',
+			'GENERATE_AUDIO_FAILED',
+			'creation_blocked',
+			'job/canceled',
+			'nsfw',
+			'banned',
+		],
+	],
 	[
 		'inProgress',
 		['IN_QUEUE', 'InProgress', 'NotStarted', 'dreaming', 'post-processing', 'created'],

@@ -71,7 +71,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:quota|limit|allowance)[^.]{0,40} (?:per (?:day|week|month)|today|this (?:day|week|month))/,
 		// An account's own limit, which pauses the model (Volcengine), and the quota of Azure's API Management.
 		/set limit exceeded|reached the set inference limit|call volume quota/,
-		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额)|(?:使用|用量)上限/,
+		/free (?:\w{1,20} )?quota (?:exceed|exhaust|used)|(?:今日|每[日天周月])[^，。]{0,12}(?:限|额|用完|用尽)|(?:使用|用量)上限/,
 	],
 	[
 		'throttled',
@@ -133,7 +133,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
 		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
 		// A check that still runs (“…中”, “正在…”, “等待…”) or was passed (“通过”) is no refusal.
-		/^(?!.*(?:中(?=$|[.,，。…])|正在|等待|(?<![未不没无][能有法]?)通过)).*(?:(?<!大小写)敏感|违规|合规|审核|风控|安全(?:策略|校验))/,
+		/^(?!.*(?:中(?=$|[.,，。…])|正在|等待|(?<![未不没无][能有法]?)通过)).*(?:(?<!大小写)敏感|违[规禁]|合规|审核|风控|安全(?:策略|校验))/,
 	],
 	[
 		'token',

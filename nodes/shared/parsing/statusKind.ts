@@ -6,7 +6,8 @@ import { asText } from './values';
 type StatusKind = 'failed' | 'inProgress' | 'seemsFailed';
 
 /** The usual words for failure. */
-const FAILURE = 'error|fail(?:ed|ure)?|violation|(?:filter|moderat|block|reject|cancell?)ed';
+const FAILURE =
+	'error|fail(?:ed|ure)?|violation|nsfw|(?:filter|moderat|block|reject|bann|cancell?)ed';
 /** What follows `not` in words for failure. Before any other word, `not` and `no` deny a failure. */
 const NOT = 'found|supported|allowed|permitted|available';
 const NO_DENIAL = `(?!not?[ _.:/-](?!${NOT}))`;
