@@ -1,6 +1,6 @@
 import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
-import { matchHistory } from '../../nodes/shared/generation/historyMatching';
+import { candidatesFor, matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import type { Credential } from '../../nodes/shared/http/credential';
 import { isCreatedByOwnExecution, noteListedRequests } from '../../nodes/shared/n8n/requestCreator';
@@ -123,20 +123,30 @@ test('it is noted which ended requests the history has shown, and stays so', () 
 	}
 });
 
-test('10,000 requests of other workflows hold no event up', async () => {
-	const credential = { accountKey: 'busy' } as Credential;
+test('10,000 finished requests hold nobody up', async () => {
+	const accountKey = 'busy';
+	const credential = { accountKey } as Credential;
+	const ledger = ledgerOf(credential);
 	const file = (name: string) => `https://files.example.com/${name}.mp4?sign=1`;
-	const past = { sentAt: Date.now() - 9e6, searchUntil: Date.now() - 8e6 };
+	const past = { accountKey, sentAt: Date.now() - 9e6, searchUntil: Date.now() - 8e6 };
 	for (let number = 0; number < 10_000; number++) {
 		const files = [{ id: `n${number}`, fileUrl: file(`n${number}`), raw: {} }];
-		ledgerOf(credential).add({ ...sent({ ...past, files }), key: `busy ${number}` });
+		ledger.addFinished({ ...sent({ ...past, files }), key: `busy ${number}` });
 	}
-	const [entry] = toHistoryEntries([{ id: 'new', file_url: file('new') }], SERVICE);
+	const records = Array.from({ length: 100 }, (_, number) => {
+		return { id: `new${number}`, prompt: 'Q', file_url: file(`new${number}`) };
+	});
+	const history = toHistoryEntries(records, SERVICE);
+	const lost = sent({ ...past, prompt: 'Q' });
 	const before = process.cpuUsage();
 	for (let look = 0; look < 40; look++) {
 		const { signal } = new AbortController();
-		expect(await isCreatedByOwnExecution(entry!, credential, () => false, signal)).toBe(false);
+		expect(await isCreatedByOwnExecution(history[0]!, credential, () => false, signal)).toBe(false);
+		noteListedRequests(credential, history);
+		const requests = [...ledger.generations(), lost];
+		expect(matchHistory(lost, requests, history, accountKey)).toEqual([]);
+		expect(candidatesFor(lost, requests, history)).toHaveLength(100);
 	}
 	const { user, system } = process.cpuUsage(before);
-	expect((user + system) / 1000).toBeLessThan(1000);
+	expect((user + system) / 1000).toBeLessThan(40 * 50);
 });

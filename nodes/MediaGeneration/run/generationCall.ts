@@ -158,7 +158,8 @@ export class GenerationCall {
 		const ledgerFiles = files.map(({ id, fileUrl }) => {
 			return { id, fileUrl: fileUrl.replace(/^data:.*/s, 'data:'), raw: {} };
 		});
-		this.ledger.add({ ...this.request, attributableCount: this.orderedCount, files: ledgerFiles });
+		const attributableCount = this.orderedCount;
+		this.ledger.addFinished({ ...this.request, attributableCount, files: ledgerFiles });
 		if (files.length < this.orderedCount) this.hintAtMissingFiles(files);
 		this.item.report.log(`${this.kind} done`);
 	}

@@ -68,7 +68,7 @@ export function matchHistory(
 	ownAccountKey: string,
 ): HistoryEntry[] {
 	const requestsWithPrompt = requests.filter(({ prompt }) => prompt === request.prompt);
-	const ownersByEntry = identifyOwners(entries, requestsWithPrompt, requests);
+	const ownersByEntry = identifyOwners(entries, requests);
 	const entriesOf = (owner: MediaRequest) =>
 		entries.filter((entry) => ownersByEntry.get(entry)?.includes(owner));
 	const listedFilesOf = (owner: MediaRequest) => entriesOf(owner).flatMap(({ files }) => files);
@@ -136,7 +136,7 @@ export function candidatesFor(
 	entries: HistoryEntry[],
 ): HistoryEntry[] {
 	const possibleEntries = entries.filter(isCandidateFor(request));
-	const ownersByEntry = identifyOwners(possibleEntries, requests, requests);
+	const ownersByEntry = identifyOwners(possibleEntries, requests);
 	return (
 		possibleEntries
 			.filter((entry) => isUnclaimed(entry, ownersByEntry))
@@ -154,42 +154,42 @@ const isUnclaimed = (entry: HistoryEntry, ownersByEntry: Map<HistoryEntry, Media
 	!entry.hasFailed && !ownersByEntry.has(entry);
 
 /**
- * Returns the owners of each entry that has one among `requests`, as an id or a URL identifies them.
+ * Returns the owners of each entry that has one, as an id or a URL identifies them. `requests` are all known requests for
+ * generations, because they also show what is surely another's.
  *
  * - A UUID or a URL is a proof, because no service gives it to two things.
  * - A shorter id may be the number of something else, because a service may number its jobs, its files, or each kind of
  *   them separately. It counts unless a proof shows another owner, or the entry is surely another's.
- *
- * @param knownRequests all known requests for generations, which show what is surely another's
  */
 export function identifyOwners(
 	entries: HistoryEntry[],
 	requests: MediaRequest[],
-	knownRequests: MediaRequest[],
 ): Map<HistoryEntry, MediaRequest[]> {
-	const requestsByIdentifier = new Map<string, MediaRequest[]>();
-	for (const request of requests) {
-		for (const one of identifiersOfRequest(request))
-			requestsByIdentifier.set(one, [...(requestsByIdentifier.get(one) ?? []), request]);
-	}
-	/** Is made only where it decides, because thousands of requests may be known. */
-	let knownIdentifiers: Set<string> | undefined;
-	const isKnown = (identifier: string) =>
-		(knownIdentifiers ??= new Set(knownRequests.flatMap(identifiersOfRequest))).has(identifier);
-	const isProof = ({ length }: string) => length >= MIN_UNIQUE_CHARS;
-	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
+	// The entries are indexed, not the requests, because thousands of requests may be known.
+	const entriesByIdentifier = new Map<string, HistoryEntry[]>();
 	for (const entry of entries) {
-		const shared = entry.identifiers.filter((one) => requestsByIdentifier.has(one));
-		if (shared.length === 0) continue;
-		const proofs = shared.filter(isProof);
-		const isProven = proofs.length > 0;
-		if (!isProven && entry.identifiers.some((one) => isProof(one) && isKnown(one))) continue;
-		const owners = (isProven ? proofs : shared)
-			.flatMap((one) => requestsByIdentifier.get(one)!)
-			.filter((request) => isProven || !isSurelyOfAnother(request, entry, knownRequests));
-		if (owners.length > 0) ownersByEntry.set(entry, owners);
+		for (const one of entry.identifiers) addToList(entriesByIdentifier, one, entry);
+	}
+	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
+	const claimantsByEntry = new Map<HistoryEntry, MediaRequest[]>();
+	for (const request of requests) {
+		for (const one of identifiersOfRequest(request)) {
+			const claims = one.length >= MIN_UNIQUE_CHARS ? ownersByEntry : claimantsByEntry;
+			for (const entry of entriesByIdentifier.get(one) ?? []) addToList(claims, entry, request);
+		}
+	}
+	const prompts = new Set(requests.map(({ prompt }) => prompt));
+	for (const [entry, claimants] of claimantsByEntry) {
+		const owners = claimants.filter((request) => !isSurelyOfAnother(request, entry, prompts));
+		if (!ownersByEntry.has(entry) && owners.length > 0) ownersByEntry.set(entry, owners);
 	}
 	return ownersByEntry;
+}
+
+function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+	const list = lists.get(key);
+	if (list) list.push(value);
+	else lists.set(key, [value]);
 }
 
 /**
@@ -199,13 +199,13 @@ export function identifyOwners(
 function isSurelyOfAnother(
 	request: MediaRequest,
 	entry: HistoryEntry,
-	knownRequests: MediaRequest[],
+	knownPrompts: Set<string>,
 ): boolean {
 	const { prompt, createdAt } = entry;
 	if (!fitsKindAndRatio(request, entry)) return true;
 	if (['', request.prompt].includes(prompt) || isSameText(prompt, request.prompt)) return false;
 	const isOlder = createdAt < earliestEntryTime(request) - zoneToleranceMs(entry);
-	return isOlder || knownRequests.some((other) => other.prompt === prompt);
+	return isOlder || knownPrompts.has(prompt);
 }
 
 /**

@@ -149,7 +149,7 @@ function furtherFilesOf(entries: HistoryEntry[], receivedFiles: GeneratedFile[])
 	const files = withFiles.flatMap((entry) => entry.files);
 	const identifiers = new Set(withFiles.flatMap((entry) => entry.identifiers));
 	const received = receivedFiles.filter((file) =>
-		identifiersOf([file]).some((identifier) => identifiers.has(identifier)),
+		identifiersOf(file).some((identifier) => identifiers.has(identifier)),
 	);
 	const known = new Set(received.map((file) => sameFileIn(files, received, file)));
 	const others = files.filter((file) => !known.has(file));
@@ -169,8 +169,11 @@ export async function findRenewedFile(
 ): Promise<GeneratedFile> {
 	return await withDeadline(RENEWAL_MS, signal, async (deadline) => {
 		const entries = await readHistorySince(api, earliestEntryTime(request), deadline);
+		// The ledger has a copy of the request, without the bytes of inline files.
 		const requests = ledgerOf(api.credential).generations();
-		const ownEntries = [...identifyOwners(entries, [request], requests).keys()];
+		const others = requests.filter(({ key }) => key !== request.key);
+		const ownersByEntry = identifyOwners(entries, [request, ...others]);
+		const ownEntries = entries.filter((entry) => ownersByEntry.get(entry)?.includes(request));
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
 	}).catch(() => file);

@@ -40,6 +40,8 @@ export interface MediaRequest {
 	attributableCount?: number;
 	/** Ids of entries that a trigger attributed by the prompt (ledger only). They do not prove whose the files are. */
 	attributedIds?: string[];
+	/** The result of `identifiersOfRequest`, once the ids and files are final (ledger only). */
+	identifiers?: string[];
 	/**
 	 * Whether the history has shown an id or a URL of the request; undefined until a trigger has read the history after
 	 * the end of the request (ledger only).
@@ -90,6 +92,14 @@ export class RequestLedger {
 	}
 
 	/**
+	 * Adds a request whose ids and files are final. Its identifiers are computed once, because thousands of requests are
+	 * compared with each snapshot of the history.
+	 */
+	addFinished(request: MediaRequest): void {
+		this.add({ ...request, identifiers: identifiersOfRequest(request) });
+	}
+
+	/**
 	 * Adds a request from the journal, unless the ledger has it with at least as many files. Sets its `searchUntil`, so
 	 * its search in the history starts now, unless it has started before.
 	 */
@@ -131,10 +141,8 @@ export const searchEnd = ({ searchUntil }: MediaRequest, searchMs = SEARCH_WINDO
 	searchUntil ?? Date.now() + searchMs;
 
 /** Returns the announced ids of a request, and the ids and URLs of the files that have arrived. */
-export const identifiersOfRequest = ({ announcedIds, files }: MediaRequest): string[] => [
-	...announcedIds,
-	...identifiersOf(files),
-];
+export const identifiersOfRequest = (request: MediaRequest): string[] =>
+	request.identifiers ?? [...request.announcedIds, ...request.files.flatMap(identifiersOf)];
 
 /** Returns the fields that change in a request when `files` are its final result, and no more files are expected. */
 export const finalFields = (

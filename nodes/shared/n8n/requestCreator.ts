@@ -87,28 +87,22 @@ function provenCreators(requests: MediaRequest[], subject: EventSubject): MediaR
 	if (files === undefined) return requests.filter(({ announcedIds }) => announcedIds.includes(id));
 	// The entry is new. Its time is by the service's clock, so it does not show that the entry is older than a request.
 	const entry = { ...subject, createdAt: NaN };
-	const identifiers = new Set<string | undefined>(entry.identifiers);
+	const owners = identifyOwners([entry], requests).get(entry) ?? [];
 	const paths = new Set(files.map(({ fileUrl }) => withoutQuery(fileUrl)));
-	// Thousands of requests may be known, and each waiting event looks at them every second.
-	const isRelated = ({ announcedIds, files: ownFiles }: MediaRequest) =>
-		announcedIds.some((one) => identifiers.has(one)) ||
-		ownFiles.some((file) => identifiers.has(file.id) || paths.has(withoutQuery(file.fileUrl)));
-	const related = requests.filter(isRelated);
-	const owners = identifyOwners([entry], related, requests).get(entry) ?? [];
 	// The history may have other ids than the stream. But if both sides have ids, the query counts unless the path ends
 	// in a file extension, because URLs of different files may differ only in the query.
 	const hasPath = ({ announcedIds, files: ownFiles }: MediaRequest) =>
 		(id === undefined || announcedIds.length === 0) &&
 		ownFiles.some(({ fileUrl }) => paths.has(withoutQuery(fileUrl)));
 	const isAttributed = ({ attributedIds }: MediaRequest) => id && attributedIds?.includes(id);
-	return [...owners, ...related.filter(hasPath), ...requests.filter(isAttributed)];
+	return [...owners, ...requests.filter(hasPath), ...requests.filter(isAttributed)];
 }
 
 /** Notes in each request whose stream has ended whether the history shows it. Call it with the entries of each poll. */
 export function noteListedRequests(credential: Credential, entries: HistoryEntry[]): void {
 	const requests = ledgerOf(credential).generations();
 	const unlisted = requests.filter((one) => one.searchUntil !== undefined && !one.isListed);
-	const listed = new Set([...identifyOwners(entries, unlisted, requests).values()].flat());
+	const listed = new Set([...identifyOwners(entries, requests).values()].flat());
 	for (const request of unlisted) request.isListed = listed.has(request);
 }
 

@@ -206,15 +206,9 @@ export function readGeneratedFiles(
 export const pathIdentifiersOf = (fileUrl: string): string[] =>
 	[withoutQuery(fileUrl)].filter((url) => /\.\w+$/.test(url));
 
-/** What identifies files in the history: ids, URLs and paths, because it may have other ids than the stream. */
-export function identifiersOf(files: GeneratedFile[]): string[] {
-	const identifiers = files.flatMap(({ id, fileUrl }) => [
-		id,
-		fileUrl,
-		...pathIdentifiersOf(fileUrl),
-	]);
-	return [...new Set(identifiers)].filter((identifier) => identifier !== undefined);
-}
+/** What identifies a file in the history: its id, URL and path, because the history may have other ids than the stream. */
+export const identifiersOf = ({ id, fileUrl }: GeneratedFile): string[] =>
+	[id, fileUrl, ...pathIdentifiersOf(fileUrl)].filter((identifier) => identifier !== undefined);
 
 /** One page of a list. */
 export interface Page {
