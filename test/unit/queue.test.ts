@@ -111,12 +111,17 @@ describe('the slots of an account', () => {
 		// As in each run of the node, those of one account share one object.
 		const own = new Map(apis.map((api) => [api, { ...api }]));
 		const units = apis.map((api) => ({ api: own.get(api)!, shared: api }));
-		const ended = new ConcurrencyLimiter(0).forEach(units, async ({ shared }) => {
+		const limiter = new ConcurrencyLimiter(0);
+		const ended = limiter.forEach(units, async ({ shared }) => {
 			started.push(shared);
 			const end = new Promise<boolean>((resolve) => ends.push(resolve));
 			return await Promise.race([end, released]);
 		});
-		return { started, ends, release, ended };
+		/** Says that so many units have proved healthy, all in the same moment. */
+		const prove = (count: number) => {
+			for (const unit of units.slice(0, count)) limiter.onHealthy(unit);
+		};
+		return { started, ends, release, ended, prove };
 	}
 	const endAll = async (runs: Array<ReturnType<typeof beginRun>>) => {
 		for (const { release } of runs) release();
@@ -165,6 +170,16 @@ describe('the slots of an account', () => {
 			expect([countsBefore, countsAfter]).toEqual([before, after]);
 		},
 	);
+
+	test('each of ten units that prove healthy in the same moment is worth five slots', async () => {
+		const run = beginRun(many(newApi(), 60));
+		await settle();
+		run.prove(10);
+		await settle();
+		const count = run.started.length;
+		await endAll([run]);
+		expect(count).toBe(50);
+	});
 
 	test('a run begins as slowly beside single executions as alone, however many of them succeed', async () => {
 		const api = newApi();

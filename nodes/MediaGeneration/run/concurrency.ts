@@ -33,7 +33,7 @@ type RunUnit<One> = (unit: One, index: number) => Promise<boolean>;
 /** The slots of an account, which all runs of this process share. */
 class AccountSlots {
 	usedCount = 0;
-	/** How many calls have proved healthy, at most a third of `usedCount`. */
+	/** How many calls have proved healthy, at most a third of `usedCount` each time that a slot becomes free. */
 	healthyCount = 0;
 }
 const accountSlotsOf = ({ api }: Unit) => accountOf(api.credential).get(AccountSlots);
@@ -90,7 +90,7 @@ export class ConcurrencyLimiter {
 		this.slotsByApi.set(unit.api, this.slotsOf(unit) + count);
 		account.usedCount += count;
 		// What is healthy beside few others is no proof for many more: after hours of single calls, slow start begins anew.
-		account.healthyCount = Math.min(account.healthyCount, account.usedCount / 3);
+		if (count < 0) account.healthyCount = Math.min(account.healthyCount, account.usedCount / 3);
 		ConcurrencyLimiter.queue.notify();
 	}
 
