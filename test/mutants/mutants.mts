@@ -21,7 +21,7 @@ export const MUTANTS = [
 	`api/retry.ts => if (isCreateCall(call)) return true; => if (isCreateCall(call)) return false;`,
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
-	`generation/historyMatching.ts => request.withImages || =>`,
+	`generation/historyMatching.ts => request.hasHiddenInputs || =>`,
 	`generation/historyMatching.ts => (isProven ? proofs : shared) => shared`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.

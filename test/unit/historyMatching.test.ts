@@ -45,7 +45,7 @@ interface Setting {
 
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
 const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
-const images = { withImages: true };
+const images = { hasHiddenInputs: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
 const timeless = { created_at: undefined };

@@ -92,7 +92,7 @@ const lagging = failureOfStatus(404, '{"error":"not_found"}');
 const down = new Failure('unavailable', { status: 502, transient: true });
 const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
-const [one, images, three] = [[file('a')], { withImages: true }, { requestedCount: 3 }];
+const [one, images, three] = [[file('a')], { hasHiddenInputs: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
 const asked = {
 	...{ requestedCount: 3, announcedIds: ['a'] },
@@ -297,7 +297,7 @@ test.each<[string, ServiceRecord[] | Failure, facts: object]>([
 
 test('a search that ends at a time limit says so, and names what may be the result', async () => {
 	const api = apiOf(async () => pageOf(one, 1));
-	const request = sent({ withImages: true, searchUntil: Date.now() });
+	const request = sent({ hasHiddenInputs: true, searchUntil: Date.now() });
 	const late = new Failure('timedOut', { limitMs: 1000 });
 	const failed = findInHistory(api, request, late, new AbortController().signal);
 	await expect(failed).rejects.toMatchObject({
@@ -371,9 +371,9 @@ test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], foun
 	'where one of several was refused, an entry may be the other: %s',
 	async (_, entries, ...told) => {
 		const [announcedIds, found] = told;
-		const withImages = announcedIds.length > 0;
+		const hasHiddenInputs = announcedIds.length > 0;
 		const searchUntil = Date.now() + 60_000;
-		const request = sent({ requestedCount: 2, announcedIds, withImages, searchUntil });
+		const request = sent({ requestedCount: 2, announcedIds, hasHiddenInputs, searchUntil });
 		const oneRefused = new Failure('generationFailed', { reason: 'UNSAFE' });
 		const api = apiOf(async () => pageOf([entries].flat(), 1));
 		const searched = findInHistory(api, request, oneRefused, startDeadline(600_000).signal);
@@ -530,7 +530,7 @@ test('what another process has found for a request is known as taken', async () 
 	const files = readGeneratedFiles(after, 'https://media.example.com');
 	requests.restore({ ...before, files });
 	requests.restore({ ...before });
-	const request = sent({ withImages: true, searchUntil: Date.now() });
+	const request = sent({ hasHiddenInputs: true, searchUntil: Date.now() });
 	const lost = new Failure('streamLost');
 	const failed = findInHistory(api, request, lost, new AbortController().signal);
 	await expect(failed).rejects.toMatchObject({ facts: { candidates: [{ id: 'b' }] } });

@@ -9,8 +9,8 @@ test.each([
 	[true, ['a'], false],
 	[true, ['a', 'b'], true],
 ])('with images (%s), two videos of which %j are announced: findable %s', (...row) => {
-	const [withImages, announcedIds, expected] = row;
-	expect(isFindable(sent({ requestedCount: 2, withImages, announcedIds }))).toBe(expected);
+	const [hasHiddenInputs, announcedIds, expected] = row;
+	expect(isFindable(sent({ requestedCount: 2, hasHiddenInputs, announcedIds }))).toBe(expected);
 });
 
 test('what was not accepted is removed, and the oldest of thousands are', () => {

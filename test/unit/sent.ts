@@ -8,9 +8,9 @@ let count = 0;
 
 /** A request as it is kept, for one video of "P" unless `fields` say otherwise. */
 export const sent = (fields: Partial<MediaRequest> = {}): MediaRequest => ({
-	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.withImages}`,
+	contentDigest: `${fields.kind} ${fields.aspectRatio} ${fields.hasHiddenInputs}`,
 	key: `request ${count++}`,
-	...{ prompt: 'P', kind: 'video', requestedCount: 1, withImages: false, sentAt: SENT_AT },
+	...{ prompt: 'P', kind: 'video', requestedCount: 1, hasHiddenInputs: false, sentAt: SENT_AT },
 	...{
 		accountKey: ACCOUNT,
 		creator: { id: 'workflow' },

@@ -12,7 +12,7 @@ import {
 import type { StreamResult } from '../../shared/parsing/generationEvents';
 import { describeFailedAttempt, type JournalEntry } from '../paid/journal';
 import { digestOf } from '../paid/idempotencyKey';
-import type { GenerationOrder } from './generationOrder';
+import { type GenerationOrder, hasHiddenInputs } from './generationOrder';
 import type { ItemContext } from './operation';
 
 /**
@@ -59,8 +59,7 @@ export class GenerationCall {
 			kind: this.kind,
 			aspectRatio: order.fields.aspect_ratio,
 			contentDigest: digestOf(order.generation.path, content),
-			// Requests with different images may have the same prompt, so the prompt does not identify the result.
-			withImages: order.prepareBody !== undefined,
+			hasHiddenInputs: hasHiddenInputs(order),
 			requestedCount: this.orderedCount,
 			creator: creatorOf(item.context),
 			sentAt: Date.now(),

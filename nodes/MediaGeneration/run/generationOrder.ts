@@ -19,6 +19,17 @@ export type GenerationFields = {
 	number_of_videos?: number;
 };
 
+/**
+ * True if the order has anything that the history does not show, such as images. Then an entry with the same prompt may
+ * have been made of something else, also by another client.
+ */
+export function hasHiddenInputs({ fields, prepareBody }: GenerationOrder): boolean {
+	const shown = ['prompt', 'aspect_ratio', 'number_of_videos'];
+	const isHidden = ([name, value]: [string, unknown]) =>
+		value !== undefined && !shown.includes(name);
+	return prepareBody !== undefined || Object.entries(fields).some(isHidden);
+}
+
 /** A request body with images. `make` it right before each attempt to send, once its `memory` is taken. */
 export interface LargeBody {
 	memory: MemoryNeed;

@@ -53,7 +53,8 @@ export const mayShareEntriesWith = (request: MediaRequest) => (other: MediaReque
  *   with an open stream, could own it, it can't be a file that a request has already got under another id and URL, and
  *   such entries have no more files than are missing.
  * - Requests with the same content are interchangeable. They get the entries in the order in which they were sent.
- * - A request with images matches by id or URL alone, because the same prompt is often used with many images.
+ * - A request with hidden inputs, such as images, matches by id or URL alone, because the same prompt is often used with
+ *   many images.
  * - A request that was sent with another token matches by id or URL alone, because that token may belong to another
  *   account. So do the requests that compete with it.
  *
@@ -122,7 +123,7 @@ export function matchHistory(
 		!ownersOfUnrecognizedEntries.some((owner) => couldBelongTo(owner)(entry));
 
 	const provenEntries = entriesOf(request);
-	if (request.withImages || claimableEntries.length > claimants.length) return provenEntries;
+	if (request.hasHiddenInputs || claimableEntries.length > claimants.length) return provenEntries;
 	return [...provenEntries, ...new Set(claimableEntries.filter(isOwn))];
 }
 

@@ -28,7 +28,7 @@ export interface MediaRequest {
 	aspectRatio?: string;
 	/**
 	 * A digest of the path and the fields of the request, except the number of files and any images; '' for speech.
-	 * Requests without images that have the same digest are interchangeable: each of their files fits all of them.
+	 * Requests without hidden inputs that have the same digest are interchangeable: each of their files fits all of them.
 	 */
 	contentDigest: string;
 	/** How many files the request asked for; once no further file will come, how many have come. */
@@ -47,8 +47,8 @@ export interface MediaRequest {
 	 * the end of the request (ledger only).
 	 */
 	isListed?: boolean;
-	/** True if images are part of the request, so that the prompt alone does not identify the result. */
-	withImages: boolean;
+	/** True if the request has inputs that the history does not show, such as images: its prompt identifies nothing. */
+	hasHiddenInputs: boolean;
 	/**
 	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
 	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed.
@@ -72,11 +72,14 @@ export interface MediaRequest {
 }
 
 /**
- * Returns true if the result of a request can be recognized in the history. If images are part of the request, only an
- * announced id identifies it there.
+ * Returns true if the result of a request can be recognized in the history. If the request has hidden inputs,
+ * only an announced id identifies it there.
  */
-export const isFindable = ({ withImages, announcedIds, requestedCount }: MediaRequest): boolean =>
-	!withImages || announcedIds.length >= requestedCount;
+export const isFindable = ({
+	hasHiddenInputs,
+	announcedIds,
+	requestedCount,
+}: MediaRequest): boolean => !hasHiddenInputs || announcedIds.length >= requestedCount;
 
 /** The requests of an account that this process knows, for generations and for speech, in the order they were added. */
 export class RequestLedger {

@@ -71,7 +71,7 @@ async function create(
 		contentDigest: '',
 		kind: 'speech',
 		requestedCount: 1,
-		withImages: false,
+		hasHiddenInputs: false,
 		creator: creatorOf(item.context),
 		sentAt: Date.now(),
 	});
