@@ -28,7 +28,7 @@ const builderHint: IBuilderHint = {
 		describeOutput(
 			'one item per text or task: { json: { task_id: string, status: string, audio_url?: string }, binary?: { data } }',
 			{
-				resource: ['speech'],
+				resource: [...new Set(PAID_SPEECH_OPERATIONS.map(({ resource }) => resource))],
 				operation: [...PAID_SPEECH_OPERATIONS.map(({ operation }) => operation), 'wait', 'get'],
 			},
 		),

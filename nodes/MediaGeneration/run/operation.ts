@@ -47,7 +47,10 @@ export type ItemTask = (() => Promise<ItemResult[]>) | BillableTask;
 
 /** An item task with create calls, which are charged. */
 export interface BillableTask {
-	/** One key per create call of the item. A retry collects the results of calls with the same keys. */
+	/**
+	 * One key per create call of the item, each different from the others: of calls with the same key, only one is sent.
+	 * A retry collects the results of calls with the same keys.
+	 */
 	callKeys: string[];
 	/** Runs the task. `entries` has the journal's entry of each call, in the order of `callKeys`. */
 	run(entries: JournalEntry[]): Promise<ItemResult[]>;
