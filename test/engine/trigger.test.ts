@@ -33,6 +33,27 @@ it.each(EVENTS)(
 	},
 );
 
+it.each(EVENTS)('$value is not repeated when the trigger is activated again', async ({ value }) => {
+	fakeTime();
+	const setting = { parameters: { events: [value] }, nodeId: `again ${value}` };
+	const activateAndPass = async () => (await Promise.all([activate(setting), pass(3)]))[0];
+	let trigger = await activateAndPass();
+	const triggers = [trigger];
+	const video = order(sim, 'video/text-to-video', { prompt: '[sim:slow=20] A video' });
+	await createTask('[sim:slow=40] A text');
+	await createTask('[sim:slow=40][sim:task-fails-late] Another text');
+	for (let round = 0; round < 5; round++) {
+		await pass(12);
+		await trigger.close();
+		triggers.push((trigger = await activateAndPass()));
+	}
+	await pass(60, 5);
+	await video;
+	const keys = triggers.flatMap(({ started }) => started.map(({ key }) => key));
+	expect(keys.length).toBeGreaterThan(0);
+	expect(new Set(keys).size).toBe(keys.length);
+});
+
 describe('a task that completes', () => {
 	it('starts one execution, with the URL of its audio, after one reading', async () => {
 		const trigger = await activate();
