@@ -423,7 +423,8 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): Remark[] {
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 		...differencesIn(answer, [CREATED_ID]),
 		...(exchange && !troubleOf(exchange) ? differencesIn(json, [STATUS, AUDIO]) : []),
-		task?.apparentEnd &&
+		task?.end &&
+			!task.isEndCertain &&
 			differs(`the end is called \`${task.status}\`, so the node waits 10 s longer`),
 	];
 }

@@ -58,14 +58,12 @@ export const TASK_MESSAGE_TYPE = 'labs_status_updated';
 /** A JSON object that the service sends or receives. It may have fields that the contract does not name. */
 export type ServiceRecord = Record<string, unknown>;
 
-/** The states of a speech task (§3). An unknown status word counts as `processing` (see `apparentEnd`). */
-export type TaskState = 'pending' | 'processing' | 'completed' | 'error';
-
 /** A speech task (§2.1), as parsed by `readSpeechTask`. */
 export interface SpeechTask {
-	state: TaskState;
-	/** The final state that an unknown status word seems to mean, if any. */
-	apparentEnd?: 'completed' | 'error';
+	/** How the task has ended, or seems to have ended; undefined if it is in progress. */
+	end?: 'completed' | 'error';
+	/** True if the status is a usual word for that end; an unknown one only seems to mean it. */
+	isEndCertain: boolean;
 	/** The service's status word, in lower case. The usual words for failure are replaced by `error`. */
 	status: string;
 	/** The absolute URL of the audio file, once there is one. */

@@ -39,8 +39,12 @@ const read = {
 	'audio address': (fields: unknown) => task({ ...done, ...(fields as object) })?.audioUrl,
 	'subtitle address': (fields: unknown) =>
 		task({ ...done, audio_url: FILE, ...(fields as object) })?.subtitleUrl,
-	'state and word of a task': (raw: unknown) => [task(raw)?.state, task(raw)?.status],
-	'end that a task seems to say': (raw: unknown) => task(raw)?.apparentEnd,
+	'certain end and word of a task': (raw: unknown) => {
+		const { isEndCertain, end, status } = task(raw) ?? {};
+		return [isEndCertain ? end : undefined, status];
+	},
+	'end that a task seems to say': (raw: unknown) =>
+		task(raw)?.isEndCertain ? undefined : task(raw)?.end,
 	notification: (text: unknown) => readNotification(text as string),
 	files: (raw: unknown) => readGeneratedFiles(raw, BASE).map(({ fileUrl }) => fileUrl),
 	page: readPage,
@@ -111,32 +115,48 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['audio address', FILE, [{ audio_url: FILE }, { result: { url: FILE } }]],
 	['subtitle address', FILE, [{ subtitle: FILE }, { subtitle_url: FILE }]],
 	['subtitle address', undefined, [{ subtitle: null }, { subtitle: 'Hello there.' }]],
-	['state and word of a task', ['completed', 'completed'], [done, { status: ' Completed ' }]],
-	['state and word of a task', ['error', 'error'], [{ status: 'Failed' }, { status: 'CANCELLED' }]],
-	['state and word of a task', ['error', 'error'], [{ status: 'canceled' }, { status: 'error' }]],
-	['state and word of a task', ['error', 'error'], [{ status: 'FAILURE' }, { status: 'fail' }]],
-	['state and word of a task', ['error', 'error'], [{ status: 'GENERATE_AUDIO_FAILED' }]],
-	['state and word of a task', ['processing', 'no_error'], [{ status: 'no_error' }]],
-	['state and word of a task', ['processing', 'no error'], [{ status: 'No error' }]],
+	['certain end and word of a task', ['completed', 'completed'], [done, { status: ' Completed ' }]],
 	[
-		'state and word of a task',
+		'certain end and word of a task',
+		['error', 'error'],
+		[{ status: 'Failed' }, { status: 'CANCELLED' }],
+	],
+	[
+		'certain end and word of a task',
+		['error', 'error'],
+		[{ status: 'canceled' }, { status: 'error' }],
+	],
+	[
+		'certain end and word of a task',
+		['error', 'error'],
+		[{ status: 'FAILURE' }, { status: 'fail' }],
+	],
+	['certain end and word of a task', ['error', 'error'], [{ status: 'GENERATE_AUDIO_FAILED' }]],
+	['certain end and word of a task', [undefined, 'no_error'], [{ status: 'no_error' }]],
+	['certain end and word of a task', [undefined, 'no error'], [{ status: 'No error' }]],
+	[
+		'certain end and word of a task',
 		['error', 'error'],
 		[{ state: 'failure' }, { data: { state: 'FAILED' } }],
 	],
-	['state and word of a task', ['pending', 'pending'], [{ status: 'pending' }]],
+	['certain end and word of a task', [undefined, 'pending'], [{ status: 'pending' }]],
 	// An envelope's own status is no task's, but the fields of a task may have no status of their own.
 	[
-		'state and word of a task',
-		['pending', 'pending'],
+		'certain end and word of a task',
+		[undefined, 'pending'],
 		[
 			{ status: 'ok', data: { status: 'pending' } },
 			{ status: 'ok', data: { state: 'pending' } },
 		],
 	],
-	['state and word of a task', ['pending', 'pending'], [{ status: 'pending', data: { id: 9 } }]],
+	[
+		'certain end and word of a task',
+		[undefined, 'pending'],
+		[{ status: 'pending', data: { id: 9 } }],
+	],
 	// An unknown word means: not finished yet.
-	['state and word of a task', ['processing', 'queued'], [{ status: 'queued' }]],
-	['state and word of a task', ['processing', 'constructor'], [{ status: 'constructor' }]],
+	['certain end and word of a task', [undefined, 'queued'], [{ status: 'queued' }]],
+	['certain end and word of a task', [undefined, 'constructor'], [{ status: 'constructor' }]],
 	['end that a task seems to say', 'completed', [{ status: 'Succeeded', result: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'ready', message: 'Hi', url: FILE }]],
 	['end that a task seems to say', 'completed', [{ status: 'done', error: 'none', url: FILE }]],
@@ -179,11 +199,15 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 		['PENDING', 'ACTIVE'].map((word) => ({ status: `MEDIA_GENERATION_STATUS_${word}`, url: FILE })),
 	],
 	[
-		'state and word of a task',
+		'certain end and word of a task',
 		[undefined, undefined],
 		[null, [], 'completed', {}, { id: 1, url: FILE }],
 	],
-	['state and word of a task', [undefined, undefined], [{ error: 'Not found', url: '/v1/task/1' }]],
+	[
+		'certain end and word of a task',
+		[undefined, undefined],
+		[{ error: 'Not found', url: '/v1/task/1' }],
+	],
 	[
 		'notification',
 		{ taskId: '12', percentage: 71 },

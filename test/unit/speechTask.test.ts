@@ -13,25 +13,26 @@ const PAGE_404 = () => failureOfStatus(404, '<html><head><title>404 Not Found</t
 const PASSING = () => failureOfStatus(503, '');
 const THROTTLED = () => failureOfStatus(429, '{"error":"Too many requests"}');
 
-const task = (state: SpeechTask['state']): SpeechTask => ({
-	state,
-	status: state,
+const task = (end?: SpeechTask['end']): SpeechTask => ({
+	end,
+	isEndCertain: end !== undefined,
+	status: end ?? 'pending',
 	raw: {},
-	...(state === 'completed' ? { audioUrl: 'https://files.example/a.wav' } : {}),
+	...(end === 'completed' ? { audioUrl: 'https://files.example/a.wav' } : {}),
 });
-const PENDING = () => task('pending');
+const PENDING = () => task();
 const DONE = () => task('completed');
 /** Words of other services, beside what they need to be an end. */
 const SUCCEEDED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'succeeded', apparentEnd: 'completed', raw: {} },
-	audioUrl: 'https://files.example/a.wav',
+	...task('completed'),
+	...{ status: 'succeeded', isEndCertain: false },
 });
 const EXPIRED = (): SpeechTask => ({
-	...{ state: 'processing', status: 'expired', apparentEnd: 'error', raw: {} },
+	...{ ...task('error'), status: 'expired', isEndCertain: false },
 	reason: 'Too late',
 });
 const OVERLOADED = (): SpeechTask => ({ ...task('error'), reason: 'Too many concurrent tasks' });
-const NO_ADDRESS = (): SpeechTask => ({ state: 'completed', status: 'completed', raw: {} });
+const NO_ADDRESS = (): SpeechTask => ({ ...task('completed'), audioUrl: undefined });
 /** `seconds`: since the first reading. */
 type Answer = (seconds: number) => SpeechTask | Failure;
 /** The service is there again after so many seconds. */

@@ -43,7 +43,8 @@ test.each([
 		'seemsFailed',
 		['task not found', 'model is not supported', '处理失败', "We can't make this video"],
 	],
-	[undefined, ['completed', 'THROTTLED', 'missing', 'not_failed', 'no error', 'not-rejected']],
+	['completed', ['completed', 'COMPLETED']],
+	[undefined, ['succeeded', 'THROTTLED', 'missing', 'not_failed', 'no error', 'not-rejected']],
 	[
 		undefined,
 		[

@@ -165,7 +165,7 @@ export function refusesInWords(answer: unknown): boolean {
 	const words = wordsBesideNoResult(answer);
 	if (words === undefined || showsStart(answer)) return false;
 	const kind = statusKind(words);
-	return kind === undefined ? meaningOf(words) !== undefined : kind !== 'inProgress';
+	return kind === 'failed' || kind === 'seemsFailed' || (!kind && meaningOf(words) !== undefined);
 }
 
 /** After an error with one of these meanings, usually no file will follow. */

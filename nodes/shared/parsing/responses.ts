@@ -6,7 +6,6 @@ import {
 	type MediaKind,
 	type ServiceRecord,
 	type SpeechTask,
-	type TaskState,
 } from '../contract';
 import { MAX_URL_CHARS, MAX_REASON_CHARS } from '../limits';
 import {
@@ -67,20 +66,13 @@ export function readFileUrl(value: unknown, baseUrl: string): string | undefined
 export const idOf = (value: unknown): string | undefined =>
 	isRecord(value) ? (asId(value.id) ?? asId(value.task_id)) : undefined;
 
-/** The states of a task that the contract names (§3). */
-const STATES: readonly TaskState[] = ['pending', 'processing', 'completed', 'error'];
-
-/** Returns the final state that an unknown status word seems to mean; undefined if it seems to mean none. */
-function apparentEndOf(
-	status: string,
-	record: ServiceRecord,
-	audioUrl?: string,
-): SpeechTask['apparentEnd'] {
-	const kind = statusKind(status);
-	if (kind === 'inProgress') return undefined;
-	if (kind === 'seemsFailed' || !isEmptyError(record.error)) return 'error';
-	return audioUrl === undefined ? undefined : 'completed';
-}
+/** How a speech task has ended, or seems to have ended, by the kind of its status. */
+const ENDS = {
+	completed: 'completed',
+	failed: 'error',
+	seemsFailed: 'error',
+	inProgress: undefined,
+} as const;
 
 /** Returns the innermost record (in `data`, `task` or a list of one) with one of the fields, else the innermost. */
 const unwrap = (raw: unknown, ...fields: string[]): unknown => {
@@ -113,18 +105,18 @@ export function readSpeechTask(
 	const rawStatus = asText(record.status ?? record.state);
 	if (rawStatus === undefined) return undefined;
 	const statusWord = truncate(redact.text(rawStatus.toLowerCase()), MAX_REASON_CHARS);
-	const status = statusKind(statusWord) === 'failed' ? 'error' : statusWord;
-	const knownState = STATES.find((state) => state === status);
-	const state = knownState ?? 'processing';
-	const apparentEnd = knownState ? undefined : apparentEndOf(status, record, audioUrl);
+	const kind = statusKind(statusWord);
+	// An unknown word decides nothing, but what comes with it may.
+	const apparentEnd = !isEmptyError(record.error) ? 'error' : audioUrl ? 'completed' : undefined;
+	const end = kind ? ENDS[kind] : apparentEnd;
 	return {
-		state,
-		apparentEnd,
-		status,
+		end,
+		isEndCertain: kind === 'failed' || kind === 'completed',
+		status: kind === 'failed' ? 'error' : statusWord,
 		audioUrl,
 		subtitleUrl: firstUrlIn('subtitle', 'subtitle_url'),
 		percentage: asPercentage(record.process_percentage),
-		reason: (apparentEnd ?? state) === 'error' ? readReason(redact.value(record)) : undefined,
+		reason: end === 'error' ? readReason(redact.value(record)) : undefined,
 		raw: record,
 	};
 }

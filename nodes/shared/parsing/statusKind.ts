@@ -3,7 +3,7 @@ import { asText } from './values';
 /* Finds out what a status word means: that of a task, a generation or a history entry, or the name of an event. */
 
 /** What a status word means. After `seemsFailed`, a later status may still be another one. */
-type StatusKind = 'failed' | 'inProgress' | 'seemsFailed';
+type StatusKind = 'completed' | 'failed' | 'inProgress' | 'seemsFailed';
 
 /** The usual words for failure. */
 const FAILURE =
@@ -12,8 +12,9 @@ const FAILURE =
 const NOT = 'found|supported|allowed|permitted|available';
 const NO_DENIAL = `(?!not?[ _.:/-](?!${NOT}))`;
 
-/** The status words by their kind. The first row that matches counts; other words, such as `completed`, have no kind. */
+/** The status words by their kind. The first row that matches counts; other words, such as `succeeded`, have no kind. */
 const STATUS_WORDS: ReadonlyArray<readonly [StatusKind, RegExp]> = [
+	['completed', /^completed$/i],
 	// At the end of a longer name, too, such as `moderation_blocked`, but not at the end of a sentence.
 	[
 		'failed',

@@ -72,21 +72,21 @@ class TaskObservations {
 	 * if it is completed but has had no audio URL for too long.
 	 */
 	noteTask(task: SpeechTask): ReadResult<SpeechTask> {
-		if (!task.apparentEnd) this.firstObservedAt.apparentEnd = undefined;
+		const { reason, raw, end, isEndCertain } = task;
+		const isApparent = end !== undefined && !isEndCertain;
+		if (!isApparent) this.firstObservedAt.apparentEnd = undefined;
 		this.status = task.status;
 		this.lastFailure = undefined;
 		this.firstObservedAt.notFound = undefined;
-		const { reason, raw, apparentEnd } = task;
-		if (apparentEnd && !this.isGracePeriodOver('apparentEnd'))
+		if (isApparent && !this.isGracePeriodOver('apparentEnd'))
 			return { done: false, expectSoon: true };
-		const state = apparentEnd ?? task.state;
-		if (state === 'error') throw new Failure('taskFailed', { reason, meaning: meaningOf(raw) });
-		if (state !== 'completed') {
+		if (end === 'error') throw new Failure('taskFailed', { reason, meaning: meaningOf(raw) });
+		if (end === undefined) {
 			this.noteProgress(task.percentage);
 			this.callbacks.onUnfinished?.();
 			return { done: false };
 		}
-		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: state } };
+		if (task.audioUrl !== undefined) return { done: true, value: { ...task, status: end } };
 		return this.tolerate('noAudioUrl', new Failure('noAudioUrl', { limitMs: GRACE_MS.noAudioUrl }));
 	}
 

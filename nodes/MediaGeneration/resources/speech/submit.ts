@@ -111,7 +111,7 @@ async function isUsable({ api, stopStarting }: ItemContext, taskId: string) {
 	const task = await api.getTask(taskId, stopStarting).catch((error: unknown) => {
 		if (!isTaskGone(error)) throw withDefaultFacts(error, { taskId });
 	});
-	return task !== undefined && (task.apparentEnd ?? task.state) !== 'error';
+	return task !== undefined && task.end !== 'error';
 }
 
 /** True if an error says that a task has failed, or that the service does not know it. */
