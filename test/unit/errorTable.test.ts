@@ -59,6 +59,8 @@ const TABLE: Record<string, string[]> = {
 		'{"error":"Please wait for your previous video to finish"}',
 		'{"error":"Another generation is already running"}',
 		'{"error":"max 3 active tasks"}',
+		'{"error":"Maximum queue length reached"}',
+		'{"code":"E1005","message":"User has 5 pending videos, limit is 5"}',
 		'{"error":"429 Too Many Requests"}',
 		'{"code":1303,"message":"parallel task over resource pack limit"}',
 		'{"code":1302,"message":"api request rate over limit"}',

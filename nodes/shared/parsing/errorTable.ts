@@ -78,11 +78,12 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		WAIT_PATTERN,
 		/(?:concurren\w{0,10}|simultaneous|parallel)[^.]{0,40} (?:limit|max|reached|exceeded)/,
 		/(?:limit|max|quota)[^.]{0,40} (?:concurren|simultaneous|parallel|(?:running|active|pending|queued) )/,
+		/(?:running|active|pending|queued) (?:tasks|jobs|videos|requests|generations)[^.]{0,40} (?:limit|max)/,
 		/(?:generating|processing|running|tasks?|jobs?|requests?) at (?:once|the same time|a time)/,
 		/too (?:many|much) (?:\w{1,20} ){0,2}(?:requests|tasks|jobs|videos|calls|connections|attempts|generations|traffic|at once)/,
 		/(?<!(?:frame|bit|sampl\w{1,3}|speech|speaking) )\brate ?(?:limit|over)|throttl|too (?:quickly|often|frequent)|(?<!\b(?:speed|motion|speech|voice|video) (?:is |was )?)too fast|frequent (?:operation|request)|slow(?:ing)? down|limit[^.]{0,20} requests|frequency (?:limit|is too)/,
 		/(?:limit|quota|exceed\w{0,3}|max)[^.]{0,60}(?<!frames|words|samples|bits) per (?:second|minute|min)\b/,
-		/overload|at capacity|queued? (?:is |limit )?(?:full|max|exceed)|high demand|(?<!background [^.]{0,20})\bbusy\b(?! (?:background|pattern|scene|street|image|picture|photo)s?\b)|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
+		/overload|at capacity|queued? (?:\w{1,20} ){0,2}(?:full|max|exceed|reach)|high demand|(?<!background [^.]{0,20})\bbusy\b(?! (?:background|pattern|scene|street|image|picture|photo)s?\b)|(?:heavy|high|excessive|peak) (?:load|traffic|usage)/,
 		/(?:no|not enough|insufficient|lack of|exceed\w{0,3}|over) (?:\w{1,20} ){0,2}(?:capacity|gpus?|compute|workers?)\b|capacity (?:\w{1,20} )?(?:exceed|reach|limit|full)/,
 		/限流|频繁|过快|并发|同时[^，。]{0,12}上限|排队|队列|繁忙|饱和|(?<!语音|音频|采样)(?:速率|频率)(?:限制|过高)|访问量过|(?:任务|请求)(?:次?数量?)?过多|算力(?:资源)?不足|(?:系统|服务|计算)资源不足/,
 	],
@@ -133,7 +134,7 @@ const SPECIFIC_PATTERNS: readonly MeaningRow[] = [
 		/(?:prompt|image|request|input|output|content)s? (?:\w{1,20} ){0,2}(?:blocked|refused) by|block reason|blocked content|(?:prompt|content) (?:was |is )?blocked/,
 		/responsible ai|(?:banned|forbidden|disallowed) (?:prompt|word|content|term)|\brai\b|rephras|modify your (?:prompt|request)|different prompt/,
 		// A check that still runs (“…中”, “正在…”, “等待…”) or was passed (“通过”) is no refusal.
-		/^(?!.*(?:中(?=$|[.,，。…])|正在|等待|(?<![未不没无][能有法]?)通过)).*(?:(?<!大小写)敏感|违[规禁]|合规|审核|风控|安全(?:策略|校验))/,
+		/^(?!.*(?:中(?=$|[.,，。…])|正在|等待|(?<![未不没无][能有法]?)通过)).*(?:(?<!大小写)敏感|违[规禁]|不符合[^，。]{0,8}规|合规|审核|风控|安全(?:策略|校验))/,
 	],
 	[
 		'token',
