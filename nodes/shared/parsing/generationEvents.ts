@@ -277,11 +277,7 @@ export class GenerationEvents {
 		// The other files may take minutes longer, so the user sees the progress.
 		else for (const { id } of files) this.onProgress('partially completed', id);
 		if (missingResultReason !== undefined && files.length === 0)
-			this.setOutcome(
-				missingResultReason,
-				undefined,
-				hasEmptyList(value) ? 'emptyList' : undefined,
-			);
+			this.setOutcome(missingResultReason, undefined, hasEmptyList(value));
 	}
 
 	private filesIn(data: unknown): GeneratedFile[] {
@@ -364,17 +360,8 @@ export class GenerationEvents {
 		return [...this.idsInProgress].some((id) => !settledIds.has(id));
 	}
 
-	/** True if the service has ended its answer, and has told nothing but words of refusal. */
-	private get isRefusedInWords(): boolean {
-		return !this.isBroken && !this.hasProgress && refusesInWords(this.lastEventData);
-	}
-
 	/** Sets the outcome; later calls change nothing. `failure` becomes the outcome if no file has arrived. */
-	private setOutcome(
-		interruptionReason?: string,
-		failure?: Failure,
-		refusal: StreamResult['refusal'] = this.isRefusedInWords ? 'words' : undefined,
-	): void {
+	private setOutcome(interruptionReason?: string, failure?: Failure, isEmpty?: boolean): void {
 		const { files, failedIds, reportedFailure } = this;
 		const failedCount = Math.max(failedIds.length, reportedFailure ? 1 : 0);
 		const isComplete = files.length + failedCount >= this.requestedCount;
@@ -399,12 +386,14 @@ export class GenerationEvents {
 			const mayOthersCome =
 				(this.isAnyFileInProgress || isOneRefused) &&
 				(isCutOff || !this.lastEventIsUnattributedError);
+			const isRefusedInWords =
+				!this.isBroken && !this.hasProgress && refusesInWords(this.lastEventData);
 			const lastWords = wordsBesideNoResult(this.context.redact.value(this.lastEventData));
 			const reasons = [interruptionReason ?? this.defaultInterruption, lastWords];
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: reasons.filter(Boolean).join(': '),
-				refusal,
+				refusal: isEmpty ? 'emptyList' : isRefusedInWords ? 'words' : undefined,
 				failure: mayOthersCome ? undefined : reportedFailure,
 			};
 		}
