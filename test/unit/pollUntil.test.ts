@@ -8,13 +8,16 @@ import {
 } from '../../nodes/shared/async/pollSchedule';
 import { pollUntil, type ReadResult } from '../../nodes/shared/async/pollUntil';
 
-/** Five seconds of silence before a reading, twenty at most; 1 s of the first pause is over. */
+/** Five seconds of silence before a reading, ten at most; 1 s of the first pause is over. */
 const WAITING: Schedule = {
-	...{ pollMs: 5000, maxBackoffMs: 20_000 },
+	...{ pollMs: 5000, startedAt: -20_000 },
 	...{ pauseMs: 5000, nextAt: 4000, hasShortPauses: false, lastReadAt: -60_000 },
 };
+const PATIENT: Schedule = { ...WAITING, maxBackoffMs: 300_000 };
+/** After a minute. */
+const OLD: Schedule = { ...WAITING, startedAt: -60_000 };
 /** After long silence. */
-const LATE: Schedule = { ...WAITING, pauseMs: 20_000, nextAt: 19_000 };
+const LATE: Schedule = { ...WAITING, startedAt: -600_000, pauseMs: 30_000, nextAt: 19_000 };
 const DUE: Schedule = { ...WAITING, pauseMs: 0, nextAt: 0, hasShortPauses: true };
 /** `event`, so many times. */
 const times = <One>(count: number, ...events: One[]) => Array<One[]>(count).fill(events).flat();
@@ -36,7 +39,10 @@ describe('the next reading', () => {
 		['is due, whatever else is heard', DUE, ['progress', 'disconnected', 'reconnected'], 0, true],
 		['follows a reading after a silence', WAITING, ['noOutcome'], 5000],
 		['is rarer beside a channel', WAITING, ['noOutcomeBesideChannel'], 10_000],
-		['is never too rare there', WAITING, times(9, 'noOutcomeBesideChannel'), 20_000],
+		['doubles its pause there', OLD, times(2, 'noOutcomeBesideChannel'), 15_000],
+		['is not rarer there for a young task', WAITING, times(9, 'noOutcomeBesideChannel'), 10_000],
+		['is never too rare there', LATE, times(9, 'noOutcomeBesideChannel'), 30_000],
+		['is as rare there as a trigger wants', PATIENT, times(9, 'noOutcomeBesideChannel'), 300_000],
 		['repeats the last one if it is due', DUE, ['finalRead', 'noOutcome'], 50, true],
 		['follows what was announced ever later', DUE, times(3, 'noOutcome'), 200, true],
 		['takes its time if nothing comes of that', DUE, times(9, 'noOutcome'), 5000],

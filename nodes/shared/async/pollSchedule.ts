@@ -10,6 +10,14 @@ const CATCH_UP_MS = 2000;
 /** The longest pause between the last read and that catch-up read, in ms. The poll interval may be an hour. */
 const MAX_CATCH_UP_MS = 30_000;
 
+/** While a channel is open, pauses double up to this many ms, unless `maxBackoffMs` is set. */
+const MAX_BACKOFF_MS = 30_000;
+/**
+ * They double also only up to this share of the time waited so far, or two poll intervals if that is longer. So a task
+ * of a minute whose failure no event tells of is not waited for much longer.
+ */
+const MAX_AGE_SHARE = 1 / 4;
+
 /**
  * What a channel, such as a WebSocket, reports between reads.
  *
@@ -35,8 +43,13 @@ export type ScheduleEvent =
 export interface Schedule {
 	/** The usual pause before a read while no channel is open, in ms. */
 	readonly pollMs: number;
-	/** While the channel is open, pauses double up to this many ms, or up to `pollMs` if that is longer. */
-	readonly maxBackoffMs: number;
+	/** When the wait began, by `monotonicNow`. */
+	readonly startedAt: number;
+	/**
+	 * While the channel is open, pauses double up to this many ms, or up to `pollMs` if that is longer. By default, see
+	 * MAX_BACKOFF_MS and MAX_AGE_SHARE.
+	 */
+	readonly maxBackoffMs?: number;
 	/** The pause that was chosen last, in ms. The next one is computed from it. */
 	readonly pauseMs: number;
 	/** When the next read begins, by `monotonicNow`. */
@@ -49,7 +62,7 @@ export interface Schedule {
 
 /** Returns the schedule after `event`, which occurred at `now` (from `monotonicNow`). The function is pure. */
 export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: number): Schedule {
-	const { pollMs, maxBackoffMs, pauseMs, nextAt, hasShortPauses } = schedule;
+	const { pollMs, startedAt, pauseMs, nextAt, hasShortPauses } = schedule;
 	const lastReadAt = event.startsWith('noOutcome') ? now : schedule.lastReadAt;
 	const readAfter = (ms: number, startsShortPauses = false): Schedule => {
 		const changes = { pauseMs: ms, nextAt: now + ms, hasShortPauses: startsShortPauses };
@@ -61,6 +74,8 @@ export function nextSchedule(schedule: Schedule, event: ScheduleEvent, now: numb
 		hasShortPauses ? schedule : { ...schedule, nextAt: Math.min(nextAt, now + ms) };
 	const readAfterDouble = (previousMs: number) =>
 		readAfter(Math.min(MAX_SHORT_PAUSE_MS, Math.max(MIN_SHORT_PAUSE_MS, previousMs * 2)), true);
+	const agedMs = Math.max(2 * pollMs, MAX_AGE_SHARE * (now - startedAt));
+	const { maxBackoffMs = Math.min(MAX_BACKOFF_MS, agedMs) } = schedule;
 	switch (event) {
 		case 'announced':
 			return readAfter(0, true);

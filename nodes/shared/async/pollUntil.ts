@@ -22,7 +22,7 @@ export interface PollOptions<T> {
 	signal: AbortSignal;
 	/** The usual pause before a read while no channel is open, in ms. */
 	pollMs: number;
-	/** See `Schedule.maxBackoffMs`. The default is MAX_BACKOFF_MS. */
+	/** See `Schedule.maxBackoffMs`. */
 	maxBackoffMs?: number;
 	/** True to read at once instead of after the first pause. */
 	readFirst?: boolean;
@@ -32,8 +32,6 @@ export interface PollOptions<T> {
 	subscribe?(onEvent: (event: ChannelEvent) => void): () => void;
 }
 
-/** The default of `maxBackoffMs`, in ms. */
-const MAX_BACKOFF_MS = 30_000;
 /** The share of the waiting time that is reserved for the final read and the download after it. */
 const FINAL_READ_SHARE = 0.1;
 /** The longest time that is reserved for the final read and the download after it, in ms. */
@@ -45,10 +43,10 @@ export const msBeforeFinalRead = (ms: number): number =>
 
 /** Reads until there is an outcome, and resolves with it. Throws the reason of `signal`, or the error of a read. */
 export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
-	const { read, signal, pollMs, maxBackoffMs = MAX_BACKOFF_MS } = options;
+	const { read, signal, pollMs, maxBackoffMs } = options;
 	const pauseMs = options.readFirst ? 0 : pollMs;
-	const nextAt = monotonicNow() + pauseMs;
-	const times = { pauseMs, nextAt, lastReadAt: -Infinity };
+	const startedAt = monotonicNow();
+	const times = { startedAt, pauseMs, nextAt: startedAt + pauseMs, lastReadAt: -Infinity };
 	let schedule: Schedule = { pollMs, maxBackoffMs, ...times, hasShortPauses: false };
 	let isReadInFlight = false;
 	/** Aborts the current step: a pause, or the read in flight. */
