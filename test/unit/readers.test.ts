@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { MEDIA, type MediaKind } from '../../nodes/shared/contract';
 import {
+	idOf,
 	readCreatedTaskId,
 	readFileUrl,
 	readGeneratedFiles,
@@ -35,6 +36,7 @@ const read = {
 	JSON: (text: unknown) => values.parseJson(text as string),
 	'web page': (text: unknown) => values.looksLikeHtml(text as string),
 	'created task': readCreatedTaskId,
+	id: idOf,
 	address: (raw: unknown) => readFileUrl(raw, BASE),
 	'audio address': (fields: unknown) => task({ ...done, ...(fields as object) })?.audioUrl,
 	'subtitle address': (fields: unknown) =>
@@ -58,6 +60,10 @@ const bigIds = '{"data":{"task_id" : 12345678901234567890},"id": 7}';
 const quoted = JSON.stringify({ prompt: 'say "id":12345678901234567890, please' });
 const angles = 'speed must be > 0.7 and < 1.2, style < 1 or > 0';
 const page = { items: [{ id: 1 }], total: undefined };
+/** Fields that name a request, an event or a customer: beside them, a task or a file may not exist. */
+const idsOfOthers = Object.fromEntries(
+	['request_id', 'requestId', 'trace_id', 'event_id', 'user_id', 'uuid'].map((key) => [key, '9']),
+);
 const notThere = ['', '  ', null, undefined, true, {}];
 const nothing = ['', ' ', undefined, null, false, 0, [], {}, { code: 0, message: '' }];
 
@@ -105,6 +111,8 @@ test.each<[Reader, expected: unknown, raw: unknown[]]>([
 	['created task', undefined, [{}, { task_id: '' }, { task_id: null }, [], '184467', null]],
 	['created task', undefined, [{ error: 'Too long', id: '9' }, { data: { error: 'No', id: '9' } }]],
 	['created task', undefined, [{ id: '9', success: false }]],
+	['created task', undefined, [{ error: 'Too long', ...idsOfOthers }]],
+	['id', undefined, [idsOfOthers]],
 	['created task', undefined, [{ error: 'Too long', data: { id: '9' } }]],
 	['address', `${ORIGIN}/files/My%20Voice.mp3`, ['/files/My Voice.mp3']],
 	['address', `${BASE}/files/a.mp3`, ['files/a.mp3']],
