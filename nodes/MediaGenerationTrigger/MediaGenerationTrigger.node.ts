@@ -18,7 +18,7 @@ import {
 import { startTrigger } from './trigger';
 
 const BUILDING_HELP =
-	"<b>While building your workflow</b>, click 'Execute step', then generate speech in another workflow or outside n8n. The first matching event shows up here. With 'Video or Image Created', the newest video or image shows up right away.";
+	"<b>While building your workflow</b>, click 'Execute step', then generate speech in another workflow or outside n8n (charged). The first matching event shows up here. With 'Video or Image Created', the newest video or image shows up right away.";
 
 /** The trigger node, as n8n loads it. */
 export class MediaGenerationTrigger implements INodeType {

@@ -157,7 +157,7 @@ test.each([
 	[
 		'that n8n no longer has',
 		{ b: file(png(9)), c: file(png(9), { id: 'filesystem-v2:none', data: 'filesystem-v2' }) },
-		/^The file in 'c' could not be read: .* Run the node that provides it again/,
+		/^The file in 'c' could not be read: .* Run the node that provides it again \(charged/,
 	],
 	[
 		'of the type of an image that are texts',

@@ -7,7 +7,8 @@ export const deleteSpeech: Operation = {
 	option: {
 		name: 'Delete',
 		value: 'delete',
-		description: 'Delete a speech task from the service. Its audio can no longer be collected.',
+		description:
+			'Delete a speech task from the service. Its audio can then only be generated again (charged).',
 		action: 'Delete speech task',
 	},
 	fields: [taskIdField],

@@ -70,7 +70,9 @@ export function imageBodyPreparer(
 		new Failure('badImage', { field: displayName, reason, fieldRemedy });
 	const throwUnreadable = (label: string) => (error: Error) => {
 		const reason = `The file in '${label}' could not be read: ${error.message}`;
-		throw badImageFailure(reason, 'Run the node that provides it again: n8n may have deleted it');
+		const remedy =
+			'n8n may have deleted it. Run the node that provides it again (charged, if that node generates it)';
+		throw badImageFailure(reason, remedy);
 	};
 	const images = sources.map(toImage);
 
