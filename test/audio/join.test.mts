@@ -89,8 +89,8 @@ async function tryOne(number: number): Promise<void> {
 		);
 		const partMs = await shownMs(file);
 		shown += partMs;
-		const told = toldMs(bytes[index]!);
-		assert.ok(Math.abs(told - partMs) < 50, `${about}: ${told} ms told of part ${index + 1}`);
+		const stated = toldMs(bytes[index]!);
+		assert.ok(Math.abs(stated - partMs) < 50, `${about}: ${stated} ms told of part ${index + 1}`);
 		parts.push(await decode(file));
 	}
 	const off = (lengthMs: number) => Math.abs(lengthMs - shown);
@@ -128,8 +128,8 @@ test('the length of what cannot be joined is told as well', async () => {
 	for (const [name, encode] of Object.entries(OTHERS)) {
 		const file = join(folder, `other.${name}`);
 		await encode(join(folder, 'others.wav'), file);
-		const [told, shown] = [toldMs(readFileSync(file)), await shownMs(file)];
-		assert.ok(Math.abs(told - shown) < 50, `${name}: ${told} instead of ${shown} ms`);
+		const [stated, shown] = [toldMs(readFileSync(file)), await shownMs(file)];
+		assert.ok(Math.abs(stated - shown) < 50, `${name}: ${stated} instead of ${shown} ms`);
 	}
 });
 

@@ -13,8 +13,8 @@ const { SoundDuration } = require(`${audio}/soundDuration.js`);
 /** The length that the node tells of a file that comes in pieces, in ms. */
 export function toldMs(file: Buffer): number {
 	const length = new SoundDuration();
-	const most = randomInt(1, 10_000);
-	for (let at = 0; at < file.length; at += most) length.push(file.subarray(at, at + most));
+	const bound = randomInt(1, 10_000);
+	for (let at = 0; at < file.length; at += bound) length.push(file.subarray(at, at + bound));
 	return length.ms();
 }
 

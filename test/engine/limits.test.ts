@@ -95,7 +95,7 @@ it.each([
 	['streams that have begun', failing.video, video, 200, 125],
 ] as const)(
 	'a service that accepts and charges everything, and fails %s above five at once, costs no more than that',
-	async (_, failingOf, parametersOf, count, most) => {
+	async (_, failingOf, parametersOf, count, maxInFlight) => {
 		await start({ pace: 1 });
 		fakeTime();
 		const failMore = failingOf();
@@ -109,7 +109,7 @@ it.each([
 		await watching;
 		const lost = lostOf(result).length;
 		expect(lost).toBeGreaterThan(0);
-		expect(lost).toBeLessThanOrEqual(most);
+		expect(lost).toBeLessThanOrEqual(maxInFlight);
 		expect(sim.chargedCalls).toBe(count);
 	},
 );
@@ -142,14 +142,14 @@ it('many silent tasks are each read at most twice a minute, evenly', async () =>
 	await passUntil(() => sim.tasks.size === 90);
 	await pass(120, 5);
 	const before = readings().length;
-	let most = 0;
+	let maxInFlight = 0;
 	for (let seconds = 0; seconds < 60; seconds++) {
 		const then = readings().length;
 		await pass(1);
-		most = Math.max(most, readings().length - then);
+		maxInFlight = Math.max(maxInFlight, readings().length - then);
 	}
 	expect(readings().length - before).toBeLessThanOrEqual(180);
-	expect(most).toBeLessThanOrEqual(30);
+	expect(maxInFlight).toBeLessThanOrEqual(30);
 	running.cancel();
 	await passUntil(() => sim.countOpenSockets() + sim.countOpenConnections() === 0);
 });

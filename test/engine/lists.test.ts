@@ -18,7 +18,7 @@ import {
 
 /* Voices, history, account. */
 
-const asked = () => requests('GET', '/v1/labs/voices');
+const voiceRequests = () => requests('GET', '/v1/labs/voices');
 
 test.each<Partial<Dialect>>([{ voices: 'paged', pageEcho: 'wrong' }, { voices: 'array' }])(
 	'all voices, each once: %j',
@@ -27,8 +27,8 @@ test.each<Partial<Dialect>>([{ voices: 'paged', pageEcho: 'wrong' }, { voices: '
 		const output = good(await run(voices({ returnAll: true })));
 		expect(output.map(({ json }) => json.voice_id)).toEqual(sim.voiceIds());
 		for (const { pairedItem } of output) expect(pairedItem).toEqual({ item: 0 });
-		expect(asked()[0]?.query).toMatchObject({ page: '0', page_size: '100' });
-		expect(asked()[0]?.headers.authorization).toBe(`Bearer ${sim.token}`);
+		expect(voiceRequests()[0]?.query).toMatchObject({ page: '0', page_size: '100' });
+		expect(voiceRequests()[0]?.headers.authorization).toBe(`Bearer ${sim.token}`);
 	},
 );
 
@@ -46,7 +46,7 @@ test('filters are sent', async () => {
 	const same = { ...traits, search: 'a', sort: 'name' };
 	const options = { ...same, useCases: 'narration' };
 	good(await run(voices({ returnAll: true, options })));
-	expect(asked()[0]?.query).toMatchObject({ ...same, use_cases: 'narration' });
+	expect(voiceRequests()[0]?.query).toMatchObject({ ...same, use_cases: 'narration' });
 });
 
 test.each([
@@ -58,7 +58,7 @@ test.each([
 	await start({ dialect: { voices: 'paged' } });
 	const result = await run(voices({ returnAll: true, options: { language } }));
 	const found = good(result).map(({ json }) => String(json.language).trim());
-	expect([...new Set(asked().map(({ query }) => query.language))]).toEqual(sent);
+	expect([...new Set(voiceRequests().map(({ query }) => query.language))]).toEqual(sent);
 	expect([...new Set(found)]).toEqual(sent.filter((code) => code === 'de'));
 	expect(hints(result).join()).toMatch(found.length > 0 ? /^$/ : /^No voices match\. /);
 });

@@ -178,8 +178,8 @@ test('what another row has got is not named as what a row may have lost', async 
 	onCreate({ sse: [status('processing'), 'RESET'] }, { body: 'A boat!' });
 	const fields = video(EACH, { timeout: 60 });
 	const { result } = await hasten(node(fields, CONTINUE), texts('A boat!', 'A boat'));
-	const [lost, got] = result.items(NODE);
+	const [lost, received] = result.items(NODE);
 	expect(lost!.json.maybe_paid).toBe(true);
-	expect(got!.json.prompt).toBe('A boat');
-	expect(lost!.json.description).not.toContain(got!.json.id);
+	expect(received!.json.prompt).toBe('A boat');
+	expect(lost!.json.description).not.toContain(received!.json.id);
 });

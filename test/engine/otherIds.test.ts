@@ -55,10 +55,10 @@ describe('two executions of one prompt, the stream of the first is lost', () => 
 });
 
 test('a lost row does not get a video that an open stream has already delivered', async () => {
-	const told = (n: number) => ({ id: `v${n}`, status: 'processing' });
+	const announced = (n: number) => ({ id: `v${n}`, status: 'processing' });
 	const done = (n: number) => complete([{ id: `v${n}`, file_url: url(String(n), 1) }]);
 	const later = [{ delayMs: 5000 }, done(1), { delayMs: 200_000 }, done(2), 'END'];
-	onCreate({ sse: [status(told(1)), status(told(2)), ...later] } as never, { times: 1 });
+	onCreate({ sse: [status(announced(1)), status(announced(2)), ...later] } as never, { times: 1 });
 	onCreate({ sse: [status('processing'), { delayMs: 3000 }, 'RESET'] } as never, { times: 1 });
 	for (const [n, seconds] of [
 		[1, 5],
@@ -120,9 +120,11 @@ describe('a sub-workflow after the trigger', () => {
 
 test('nor does one of several that is listed before the stream tells its address, though all ids were told', async () => {
 	const [trigger] = await Promise.all([activate(setting), pass(3)]);
-	const told = ['a', 'b'].map((file) => ({ id: `stream-${file}`, file_url: url(file, 1) }));
-	const ids = told.map(({ id }) => status({ status: 'processing', id }));
-	onCreate({ sse: [...ids, { delayMs: 100_000 }, complete(told), 'END'] } as never, { times: 1 });
+	const announced = ['a', 'b'].map((file) => ({ id: `stream-${file}`, file_url: url(file, 1) }));
+	const ids = announced.map(({ id }) => status({ status: 'processing', id }));
+	onCreate({ sse: [...ids, { delayMs: 100_000 }, complete(announced), 'END'] } as never, {
+		times: 1,
+	});
 	const running = await beginCalled(video('P', {}, { download: false, numberOfVideos: 2 }));
 	await pass(3);
 	sim.history.unshift(entry('row-a', 'a', 2));
@@ -140,11 +142,11 @@ test.each<[string, Array<{ id?: string }>]>([
 	['one video only', [{}]],
 ])(
 	'none of several videos of a called sub-workflow starts anything, whose stream tells other addresses than the history, and %s',
-	async (prompt, told) => {
+	async (prompt, announced) => {
 		const [trigger] = await Promise.all([activate(setting), pass(3)]);
 		const list = (file: string) => sim.history.unshift(entry(`row-${file}`, file, 2, { prompt }));
 		const names = ['a', 'b', 'c'];
-		const files = told.map(({ id }, index) => ({
+		const files = announced.map(({ id }, index) => ({
 			...(id && { id }),
 			file_url: url(`${id ? '' : 'temporary/'}${names[index]}`, 1),
 		}));

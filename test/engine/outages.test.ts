@@ -49,7 +49,7 @@ interface Batch {
 	/** What gets 502. */
 	requests?: RegExp;
 	/** What says so; a web page with that status unless given. */
-	away?: Handler;
+	outageAnswer?: Handler;
 }
 
 test.each<[string, Batch]>([
@@ -57,14 +57,18 @@ test.each<[string, Batch]>([
 	['100 rows whose create calls fail alone', { rows: 100, requests: /^POST/ }],
 	['long texts', { rows: 40, of: () => speech(PARTS, { splitLongerThan: 18 }), parts: 3 }],
 	['videos', { rows: 60, of: () => video('=N {{ $json.n }}', { timeout: 600 }) }],
-	['videos, in a 200 with JSON,', { rows: 60, of: () => video('=N {{ $json.n }}'), away: json502 }],
+	[
+		'videos, in a 200 with JSON,',
+		{ rows: 60, of: () => video('=N {{ $json.n }}'), outageAnswer: json502 },
+	],
 	['executions of a row each, as in a loop', { rows: 60, each: 1 }],
 	['executions of a row each, side by side', { rows: 60, each: 1, atOnce: 10 }],
 ])(
 	'%s while the service gets 502 for 15 s: a few fail, and none is paid twice',
 	async (_, { rows, each = rows, atOnce = 1, parts = 1, requests = /./, ...batch }) => {
-		const { of = () => speech('=N {{ $json.n }}'), away = badGateway } = batch;
-		front.on(requests, away);
+		const { of = () => speech('=N {{ $json.n }}'), outageAnswer = badGateway } =
+			batch;
+		front.on(requests, outageAnswer);
 		const left = Array.from({ length: rows }, (_, n) => ({ n }));
 		const output: INodeExecutionData[] = [];
 		const credential = { baseUrl: front.url };
@@ -153,10 +157,10 @@ const OUTAGES: Array<[string, Handler]> = [
 ];
 const collect = (taskId: string, options: IDataObject = {}) => task('wait', taskId, { options });
 
-describe.each(OUTAGES)('where the service is away, with %s,', (_, away) => {
+describe.each(OUTAGES)('where the service is away, with %s,', (_, outageAnswer) => {
 	test('a Collect that begins meanwhile outlives it: the file comes out', async () => {
 		const taskId = await createTask(sim, 'Paid for.');
-		front.on(/./, away);
+		front.on(/./, outageAnswer);
 		front.webSocketMode = 'page';
 		const { finished } = await begin(collect(taskId), { credential: { baseUrl: front.url } });
 		let isOver = false;
@@ -170,7 +174,7 @@ describe.each(OUTAGES)('where the service is away, with %s,', (_, away) => {
 	});
 
 	test('a Collect says what is wrong when its time is up', async () => {
-		front.on(/./, away);
+		front.on(/./, outageAnswer);
 		const setting = { credential: { baseUrl: front.url } };
 		const { result, seconds } = await hasten(collect('1', { timeout: 45 }), setting);
 		expect(bad(result).message).toMatch(/not available|does not come from|did not respond/);

@@ -194,7 +194,7 @@ describe.each(cases)('%s', (_, one) => {
 		const shown = fieldsOf(one).flatMap((field) =>
 			field.name === 'options' ? (field.options as INodeProperties[]) : field,
 		);
-		const told: IDataObject = {};
+		const reported: IDataObject = {};
 		const unchanged = ['prompt', 'text', 'binaryPropertyName', ...SENT_BUT_NOT_PAID_FOR];
 		for (const field of shown.filter(({ name }) => !unchanged.includes(name))) {
 			for (const value of twoValuesOf(field).slice(0, 2)) {
@@ -202,7 +202,7 @@ describe.each(cases)('%s', (_, one) => {
 				const given = parametersOf(one, isOption ? { [field.name]: value } : {});
 				if (!isOption) given[field.name] = value;
 				for (const { json } of good(await run(node(given), { input: itemsOf('One') })))
-					Object.assign(told, json);
+					Object.assign(reported, json);
 			}
 			const [first, second] = requests('POST', path)
 				.slice(-2)
@@ -216,8 +216,8 @@ describe.each(cases)('%s', (_, one) => {
 		const isPlain = !shown.some(({ name }) => name === 'splitLongerThan');
 		const { properties } = schemaOf('MediaGeneration', resource, operation)!;
 		const fields = Object.keys(properties!).filter((name) => !/^error|^maybe_/.test(name));
-		if (isPlain) expect(fields.filter((name) => !(name in told))).toEqual([]);
-		const others = Object.keys(told).filter((name) => !(name in properties!));
+		if (isPlain) expect(fields.filter((name) => !(name in reported))).toEqual([]);
+		const others = Object.keys(reported).filter((name) => !(name in properties!));
 		expect(others.filter((name) => !ECHOED.includes(name))).toEqual([]);
 		const contract = readFileSync('docs/contract.md', 'utf8');
 		const names = requests('POST', path).flatMap(({ body }) => Object.keys(body as object));
@@ -285,8 +285,8 @@ describe.each(cases)('%s', (_, one) => {
 		if (kind !== 'speech') sim.history.unshift(made('foreign'));
 		const foreign = kind === 'speech' ? await createTask('Somebody else’s') : 'foreign';
 		await pass(130, 5);
-		const told = trigger.started.map(({ item: { json } }) => json.task_id ?? json.id);
-		expect(new Set(told)).toEqual(new Set([foreign]));
+		const reported = trigger.started.map(({ item: { json } }) => json.task_id ?? json.id);
+		expect(new Set(reported)).toEqual(new Set([foreign]));
 	});
 
 	it('says in one hint how long it takes, and what is charged', () => {

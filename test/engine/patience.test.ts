@@ -90,14 +90,14 @@ describe('behind something that', () => {
 	);
 
 	test('has pages without an end in place of files, get gives them up and closes each', async () => {
-		let most = 0;
+		let maxInFlight = 0;
 		front.serveFile(({ headers }, response) => {
-			most = Math.max(most, front.countConnections());
+			maxInFlight = Math.max(maxInFlight, front.countConnections());
 			response.writeHead(headers.authorization ? 401 : 200).write(PAGE.repeat(100));
 		});
 		// With the token and without it.
 		expect((await failing('get')).files).toBeGreaterThanOrEqual(10);
-		expect(most).toBeLessThanOrEqual(2);
+		expect(maxInFlight).toBeLessThanOrEqual(2);
 	});
 
 	test.each(['speak', 'video', 'image'])(

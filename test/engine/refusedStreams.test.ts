@@ -22,11 +22,11 @@ test.each<[string, Array<{ delayMs: number } | string>]>([
 	expect(posts()).toBe(3);
 });
 
-const begun = { event: 'video_generation_status', data: 'starting' };
+const started = { event: 'video_generation_status', data: 'starting' };
 const refused = { event: 'error', error: 'Too many requests' };
 test.each([
-	['an event of an unknown name', event('hello', begun) + event('error', refused)],
-	['a line of JSON', `${JSON.stringify(begun)}\n${JSON.stringify(refused)}\n`],
+	['an event of an unknown name', event('hello', started) + event('error', refused)],
+	['a line of JSON', `${JSON.stringify(started)}\n${JSON.stringify(refused)}\n`],
 ])('a call whose refusal comes after %s is not sent again', async (_, stream) => {
 	onCreate(answer(200, stream), ALWAYS);
 	expect(bad(await run(quick('A'))).message).toMatch(/could not generate.*Too many requests/);

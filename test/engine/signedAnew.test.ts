@@ -81,10 +81,10 @@ test.each<[string, { id?: string }, (n: number) => string, string[]]>([
 	['of one id and path', { id: 'job' }, () => 'job', ['get?f=1', 'get?f=2']],
 ])(
 	'the next morning, no video %s comes out in place of one that the history lacks',
-	async (_, told, idOf, files) => {
+	async (_, reported, idOf, files) => {
 		const signed = (file: string, signature: number) =>
 			url(file, signature).replace(/\?(.*)\?/, '?$1&');
-		const data = files.map((file) => ({ ...told, file_url: signed(file, 1) }));
+		const data = files.map((file) => ({ ...reported, file_url: signed(file, 1) }));
 		onCreate({ sse: [complete('video', data), 'END'] } as never, { times: 1 });
 		onFile(answer(410), ALWAYS);
 		const two = video('P', { timeout: 900 }, { numberOfVideos: 2 });

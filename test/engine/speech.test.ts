@@ -134,10 +134,10 @@ test('without waiting: the task id at once; Collect fetches it, Get reads it, De
 	expect(only(waited).json).toMatchObject({ task_id: id, status: 'completed' });
 	await expectServed(waited);
 
-	const got = only(await run(task('get', id)));
+	const received = only(await run(task('get', id)));
 	const audio_url = sim.tasks.get(id!)!.audioUrl!;
-	expect(got.json).toMatchObject({ task_id: id, status: 'completed', audio_url });
-	expect(got.binary).toBeUndefined();
+	expect(received.json).toMatchObject({ task_id: id, status: 'completed', audio_url });
+	expect(received.binary).toBeUndefined();
 	const withFile = only(await run(task('get', ` ${id} `, { download: true })));
 	expect(withFile.binary?.data?.fileName).toBe(`speech-${id}.wav`);
 

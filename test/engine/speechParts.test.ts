@@ -92,19 +92,19 @@ test('parts that may have been charged are all named', async () => {
 
 describe('Collect with tasks that are not the parts of one text', () => {
 	const [one, two] = ['First.', 'Second, which is longer.'];
-	const begun = async () => {
+	const started = async () => {
 		good(await run(speech(EACH, {}, { waitForCompletion: false }), texts(one!, two!)));
 		return [one, two].map((text) => taskOf(text!).id);
 	};
 
 	test('joins them', async () => {
-		const result = await run(wait((await begun()).join()));
+		const result = await run(wait((await started()).join()));
 		expect(only(result).json.parts).toBe(2);
 		expect(hints(result)).toEqual([]);
 	});
 
 	test('makes an item of each where Join Into One File is off, as Collect does for a single one', async () => {
-		const taskIds = await begun();
+		const taskIds = await started();
 		const result = await run(wait(taskIds.join(), { joinFiles: false, subtitles: true }));
 		const items = good(result);
 		expect(items.map(({ json }) => [json.task_id, json.input])).toEqual([
@@ -123,7 +123,7 @@ describe('Collect with tasks that are not the parts of one text', () => {
 
 	test('does so also for those beside one that failed', async () => {
 		fakeTime();
-		const taskIds = await passWhile(begun());
+		const taskIds = await passWhile(started());
 		const fields = wait(`${taskIds[0]}, 4711, ${taskIds[1]}`, { joinFiles: false });
 		const items = out((await hasten(node(fields, CONTINUE))).result);
 		expect(items.map(({ json }) => [json.task_id, json.error_kind])).toEqual([
@@ -202,7 +202,7 @@ describe('a split text that fails half-way', () => {
 	test.each([
 		['at the beginning', '={{ $execution.mode }} {{ $json.article }}', 12],
 		['at the end', '={{ $json.article }} {{ $execution.mode }}', 7],
-	])('is whole after a retry in which it has another value %s', async (_, changing, most) => {
+	])('is whole after a retry in which it has another value %s', async (_, changing, limit) => {
 		const subject = split(changing, { concurrency: 1 });
 		noCredit(SENTENCES[4]!);
 		const first = await run(subject, { items: [{ article: text }] });
@@ -210,7 +210,7 @@ describe('a split text that fails half-way', () => {
 		const { json } = only(await run(subject, { retryOf: stored(first) }));
 		const spoken = (json.task_ids as string[]).map((id) => sim.tasks.get(id)!.input);
 		expect(spoken.join(' ')).toContain(text);
-		expect(sim.tasks.size).toBeLessThanOrEqual(most);
+		expect(sim.tasks.size).toBeLessThanOrEqual(limit);
 	});
 });
 

@@ -55,9 +55,9 @@ describe('when a retry needs more than is left', () => {
 test.each([
 	['of a speech', () => spoken(1)],
 	['of a video', () => video('A boat', { maxPaidPerExecution: 1 })],
-])('a request %s that the service refused does not count', async (_, wanted) => {
+])('a request %s that the service refused does not count', async (_, chosen) => {
 	onCreate(answer(422, { error: 'Not this one' }));
-	expect(good(await run(node(wanted(), RETRY), rows(1)))).toHaveLength(1);
+	expect(good(await run(node(chosen(), RETRY), rows(1)))).toHaveLength(1);
 	expect(posts()).toBe(2);
 });
 

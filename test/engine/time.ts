@@ -45,22 +45,22 @@ export async function pass(seconds: number, step = 1): Promise<void> {
  * Lets faked time pass, `step` seconds at a time, until `holds`, and returns how many seconds that took; throws after
  * `most`.
  */
-export async function passUntil(holds: () => boolean, most = 60, step = 1): Promise<number> {
-	for (let seconds = 0; seconds <= most; seconds += step) {
+export async function passUntil(holds: () => boolean, maxSeconds = 60, step = 1): Promise<number> {
+	for (let seconds = 0; seconds <= maxSeconds; seconds += step) {
 		await settle();
 		if (holds()) return seconds;
 		await jest.advanceTimersByTimeAsync(step * 1000);
 	}
-	throw new Error(`It did not happen within ${most} s`);
+	throw new Error(`It did not happen within ${maxSeconds} s`);
 }
 
 /** Lets faked time pass until `underWay` is over, which a lost connection delays. */
-export async function passWhile<T>(underWay: Promise<T>): Promise<T> {
+export async function passWhile<T>(inFlight: Promise<T>): Promise<T> {
 	let isOver = false;
-	const over = () => (isOver = true);
-	underWay.then(over, over);
+	const ended = () => (isOver = true);
+	inFlight.then(ended, ended);
 	await passUntil(() => isOver, Infinity);
-	return await underWay;
+	return await inFlight;
 }
 
 /** Runs it in faked time, until all is closed; returns what came of it after how many seconds. */

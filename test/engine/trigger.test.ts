@@ -153,10 +153,10 @@ describe('progress', () => {
 			sim.broadcast(message(`at${percentage}`, 20));
 			await other.until(`progress at${percentage} 20`);
 		}
-		const told = trigger.started.filter(({ item }) => item.json.task_id === '7');
-		expect(told.map(({ item }) => item.json.process_percentage)).toEqual(percentages);
-		expect(new Set(told.map(({ key }) => key)).size).toBe(percentages.length);
-		expect(told[0]!.item.json).toEqual({
+		const reported = trigger.started.filter(({ item }) => item.json.task_id === '7');
+		expect(reported.map(({ item }) => item.json.process_percentage)).toEqual(percentages);
+		expect(new Set(reported.map(({ key }) => key)).size).toBe(percentages.length);
+		expect(reported[0]!.item.json).toEqual({
 			event: 'progress',
 			task_id: '7',
 			process_percentage: percentages[0],
@@ -218,15 +218,15 @@ it('a burst starts every execution, twenty at a time', async () => {
 
 it('only tasks whose IDs are named are told of, also if they completed before, and once', async () => {
 	await start({ pace: 0.1 });
-	const over = await createTask('Over long ago');
-	await sim.waitFor(() => isMade(over));
-	const mine = await createTask('Mine');
-	const setting = { parameters: { taskIds: ` ${mine} ,99999, ${over}` }, nodeId: 'named' };
+	const finished = await createTask('Over long ago');
+	await sim.waitFor(() => isMade(finished));
+	const subject = await createTask('Mine');
+	const setting = { parameters: { taskIds: ` ${subject} ,99999, ${finished}` }, nodeId: 'named' };
 	const trigger = await activate(setting);
 	const other = await createTask('[sim:slow=1] Not mine');
 	await trigger.has(2);
 	await sim.waitFor(() => isMade(other));
-	const all = [mine, over].map((id) => `completed ${id} 100`);
+	const all = [subject, finished].map((id) => `completed ${id} 100`);
 	expect(trigger.events().sort()).toEqual(all.sort());
 	expect(sim.tasks.get(other)!.readCount).toBe(0);
 	await trigger.close();
@@ -271,15 +271,15 @@ it('a trigger that was killed tells again, with the same key, what was told last
 	const before = await activate(setting);
 	await createTask('[sim:slow=1] Over');
 	await before.has(1);
-	const underWay = await createTask('[sim:slow=10] Under way');
+	const inFlight = await createTask('[sim:slow=10] Under way');
 	// The trigger has heard of it: the service is one message further.
-	await sim.waitFor(() => sim.tasks.get(underWay)!.percentage >= 43);
+	await sim.waitFor(() => sim.tasks.get(inFlight)!.percentage >= 43);
 	const done = await createTask('[sim:slow=1] Done');
 	const { key } = (await before.has(2))[1]!;
 	const staticData = before.saved();
 	const after = await activate({ ...setting, staticData: structuredClone(staticData) });
 	await after.has(2);
-	expect(after.events()).toEqual([`completed ${done} 100`, `completed ${underWay} 100`]);
+	expect(after.events()).toEqual([`completed ${done} 100`, `completed ${inFlight} 100`]);
 	const [again, other] = after.started.map((one) => one.key);
 	expect(again).toBe(key);
 	expect(key!.length).toBeLessThanOrEqual(255);
@@ -292,7 +292,7 @@ it('a trigger that was killed tells again, with the same key, what was told last
 	clock.mockRestore();
 	const next = await createTask('[sim:slow=2] Next');
 	await late.has(2);
-	expect(late.events()).toEqual([`completed ${underWay} 100`, `completed ${next} 100`]);
+	expect(late.events()).toEqual([`completed ${inFlight} 100`, `completed ${next} 100`]);
 });
 
 test('who publishes is told where to select a credential, if none is', async () => {

@@ -82,19 +82,19 @@ it('a task that the service does not know is not looked up for ever', async () =
 	onRead(answer(404, {}), { path: '/v1/labs/task/never', ...ALWAYS });
 	sim.broadcast(message('never', 100));
 	/** Lets time pass with messages: to replace a silent socket takes time of its own. */
-	const asked = async (times: number) => {
+	const requestCount = async (times: number) => {
 		for (let n = 0; n < times; n++) {
 			sim.broadcast(message('another', 1));
 			await pass(20);
 		}
 		return readings('never').length;
 	};
-	const most = await asked(3);
-	expect(most).toBeGreaterThan(1);
-	expect(await asked(5)).toBe(most);
+	const maxCount = await requestCount(3);
+	expect(maxCount).toBeGreaterThan(1);
+	expect(await requestCount(5)).toBe(maxCount);
 	await trigger.close();
 	await passWhile(activate({ nodeId: 'never' }));
-	expect(await asked(1)).toBe(most);
+	expect(await requestCount(1)).toBe(maxCount);
 });
 
 it('a task that could not be read for two hours is told within minutes, and the log names it once', async () => {
@@ -120,14 +120,14 @@ async function refusing(times: number, setting: TriggerSetting = {}, error = bus
 	await start({ pace: 0 });
 	// Hours pass in moments.
 	fakeTime();
-	const underWay = activate({
+	const inFlight = activate({
 		execute: async (_, number) => {
 			if (number < times) throw error();
 			return {} as IRun;
 		},
 		...setting,
 	});
-	const trigger = await passWhile(underWay);
+	const trigger = await passWhile(inFlight);
 	await passUntil(() => sim.countOpenSockets() === 1, 20);
 	return trigger;
 }

@@ -118,8 +118,8 @@ describe('a new video', () => {
 		}
 		await pass(2 * INTERVAL_SECONDS);
 		expect(trigger.started).toHaveLength(fillers.length);
-		const told = JSON.stringify(trigger.started.map(({ item }) => item.json));
-		expect(told).not.toContain(sim.token.slice(0, 5));
+		const reported = JSON.stringify(trigger.started.map(({ item }) => item.json));
+		expect(reported).not.toContain(sim.token.slice(0, 5));
 		expect(trigger.started[0]!.item.json.error).toMatch(/^x{470}/);
 	});
 });

@@ -208,11 +208,11 @@ describe('closing', () => {
 		await trigger.close();
 		await allClosed(1000);
 		await trigger.close();
-		const asked = sim.requests.length;
+		const requestCount = sim.requests.length;
 		sim.broadcast(message('4712', 100));
 		await createTask('Nobody listens');
 		await sim.waitFor(areMade);
-		expect(sim.requests.length).toBe(asked + 1);
+		expect(sim.requests.length).toBe(requestCount + 1);
 		expect(trigger.started).toEqual([]);
 	});
 });
@@ -237,20 +237,20 @@ describe('listening by hand', () => {
 		const early = await listenByHand();
 		await early.close();
 		// While n8n reads the credential.
-		const asked = sim.requests.length;
-		const soon = await listenByHand();
-		const starting = soon.start();
-		await soon.close();
+		const requestCount = sim.requests.length;
+		const retried = await listenByHand();
+		const starting = retried.start();
+		await retried.close();
 		await starting;
-		expect(sim.requests.length).toBe(asked);
+		expect(sim.requests.length).toBe(requestCount);
 		expect(sim.countOpenSockets()).toBe(0);
 	});
 
 	it('says what is wrong with the token, the service, the WebSocket, or the task', async () => {
 		const wrong = await listenByHand({ credential: { apiToken: 'wrong-token' } });
 		expect((await refusal(wrong.start())).message).toMatch(/refused the API token/);
-		const away = await listenByHand({ credential: { baseUrl: 'http://127.0.0.1:1' } });
-		expect((await refusal(away.start())).message).toMatch(/refused the connection/);
+		const unreachable = await listenByHand({ credential: { baseUrl: 'http://127.0.0.1:1' } });
+		expect((await refusal(unreachable.start())).message).toMatch(/refused the connection/);
 		sim.setWebSocketMode('refuse');
 		const blocked = await listenByHand();
 		expect((await refusal(blocked.start())).message).toMatch(/whether a proxy blocks WebSockets/);

@@ -39,14 +39,14 @@ test.each([
 	],
 ])(
 	'%s: the file with its bytes, type, name and address, for one POST',
-	async (type, fields, path, sent, told, file) => {
+	async (type, fields, path, sent, progress, file) => {
 		const prompt = 'A paper boat – „blau“';
 		const result = await run(fields(prompt), { binaryMode: 'filesystem' });
 		const { json, binary, pairedItem } = only(result);
 		const { id, file_url, created_at } = sim.history[0]!;
 		expect(json).toEqual({
 			...{ id, type, prompt, file_url, created_at, status: 'completed' },
-			...told,
+			...progress,
 		});
 		expect(pairedItem).toEqual({ item: 0 });
 		expect(binary!.data).toMatchObject({

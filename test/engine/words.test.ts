@@ -111,8 +111,8 @@ describe('a refusal in other words', () => {
 		const { result, seconds } = await hastenFinely(batchOf(video(EACH, { timeout: 2 })), rows(30));
 		const lost = out(result);
 		expect(seconds).toBeLessThan(8);
-		const told = { error: expect.stringContaining(DAILY), error_kind: 'quota' };
-		expect(lost.map(({ json }) => json)).toEqual(lost.map(() => expect.objectContaining(told)));
+		const reported = { error: expect.stringContaining(DAILY), error_kind: 'quota' };
+		expect(lost.map(({ json }) => json)).toEqual(lost.map(() => expect.objectContaining(reported)));
 	});
 });
 

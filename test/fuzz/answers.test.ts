@@ -118,7 +118,7 @@ const stream: fc.Arbitrary<Uint8Array> = fc.oneof(
 );
 
 test('any stream ends in an outcome and progress that can be shown, the same however it is cut', () => {
-	const hear = (parts: Uint8Array[], ending: 'finish' | 'finishBroken') => {
+	const readAll = (parts: Uint8Array[], ending: 'finish' | 'finishBroken') => {
 		const progress: Array<{ status: string; id?: string }> = [];
 		const events = new GenerationEvents(SOURCE, 'video', (status, id) =>
 			progress.push({ status, id }),
@@ -133,9 +133,9 @@ test('any stream ends in an outcome and progress that can be shown, the same how
 		const parts = [0, ...places].map((start, index) => bytes.subarray(start, places[index]));
 		const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
 		for (const ending of ['finish', 'finishBroken'] as const) {
-			const { outcome, progress } = hear([bytes], ending);
-			expect(hear(parts, ending)).toEqual({ outcome, progress });
-			expect(hear(single, ending)).toEqual({ outcome, progress });
+			const { outcome, progress } = readAll([bytes], ending);
+			expect(readAll(parts, ending)).toEqual({ outcome, progress });
+			expect(readAll(single, ending)).toEqual({ outcome, progress });
 			if (outcome instanceof Failure) isReason(outcome.facts.reason);
 			else outcome.files.forEach(({ fileUrl }) => isAddress(fileUrl));
 			for (const { status, id } of progress) {

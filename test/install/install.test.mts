@@ -75,12 +75,12 @@ describe("n8n's own installer", { timeout: 600_000 }, () => {
 
 		next = await internet.publish('1.0.1');
 		assert.deepEqual(await installed(), listed(first, next));
-		const over = await tasks.begin(9);
-		tasks.end(over.slice(0, 3));
+		const ended = await tasks.begin(9);
+		tasks.end(ended.slice(0, 3));
 		const updating = rest.request('PATCH', PACKAGES, { name: NAME, version: next });
-		tasks.end(over.slice(3, 6));
+		tasks.end(ended.slice(3, 6));
 		await updating;
-		tasks.end(over.slice(6));
+		tasks.end(ended.slice(6));
 		assert.deepEqual(await installed(), listed(next));
 		await tasks.startedOnceEach();
 

@@ -31,7 +31,7 @@ export async function startInternet(folder: string) {
 		log: { type: 'stdout', level: 'fatal' },
 	});
 	const { certificates, close, ...sites } = await startSites(folder, {
-		[REGISTRY]: (asked, answer) => registry.emit('request', asked, answer),
+		[REGISTRY]: (request, answer) => registry.emit('request', request, answer),
 		// Where an n8n asks what is verified and what is banned; one that is developed asks the second.
 		'api.n8n.io': answerForN8n,
 		'api-staging.n8n.io': answerForN8n,

@@ -29,12 +29,12 @@ const warnings = new Set<string>();
 process.on('warning', ({ message }) => warnings.add(message));
 
 const service = new Worker(new URL('./service.mts', import.meta.url), { workerData: TOKEN });
-const heard = async () => (await once(service, 'message'))[0];
-const { baseUrl, voice } = await heard();
+const received = async () => (await once(service, 'message'))[0];
+const { baseUrl, voice } = await received();
 /** How the service stands. */
 const ask = async (): Promise<{ open: number; paid: number; leaks: number }> => {
 	service.postMessage('how');
-	return await heard();
+	return await received();
 };
 const credential = { apiToken: TOKEN, baseUrl, webSocketUrl: '' };
 
@@ -76,14 +76,14 @@ async function runOnce([ends, operation, text, cancelAfterMs]: (typeof KINDS)[nu
 		throw new Error(`${operation} ended as ${run.status}: ${error?.message}`);
 }
 
-let told = 0;
+let reported = 0;
 /** Runs so many, while a trigger starts executions for their tasks; then all is to be closed. */
 async function runMany(amount: number): Promise<void> {
 	const nodes = [triggerNode({ events: ['progress', 'completed', 'failed'] })];
 	const trigger = await activateTrigger(
 		{ workflowId: 'listening', nodes, credential },
 		(_output, _response, ending) => {
-			told++;
+			reported++;
 			ending?.resolve({} as IRun);
 		},
 		(error) => void warnings.add(error.message),
@@ -120,7 +120,7 @@ const { leaks, paid } = await ask();
 const isGrown = grown > NOISE_BYTES + (RUNS - WARM) * BYTES_PER_RUN;
 const heapGrownKiB = Math.round(grown / 1024);
 console.log(
-	JSON.stringify({ runs: RUNS, warnings: [...warnings], leaks, paid, told, heapGrownKiB }),
+	JSON.stringify({ runs: RUNS, warnings: [...warnings], leaks, paid, reported, heapGrownKiB }),
 );
 // What is left would keep the process alive.
-process.exit(warnings.size > 0 || leaks > 0 || told === 0 || isGrown ? 1 : 0);
+process.exit(warnings.size > 0 || leaks > 0 || reported === 0 || isGrown ? 1 : 0);

@@ -18,15 +18,15 @@ async function growth(subject: Parameters<typeof run>[0]) {
 	const inUse = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
 	const before = inUse();
 	let peak = before;
-	let over = false;
+	let ended = false;
 	const watching = (async () => {
-		while (!over) {
+		while (!ended) {
 			peak = Math.max(peak, inUse());
 			await sleep(SAMPLE_MS);
 		}
 	})();
 	const result = await run(subject, disk);
-	over = true;
+	ended = true;
 	await watching;
 	return { result, grown: peak - before };
 }

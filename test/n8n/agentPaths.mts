@@ -56,8 +56,12 @@ export async function converseOverMcp(
 
 async function runAgent(rest: Rest, version: number, ai_tool: INode[]) {
 	const start = node(START, 'n8n-nodes-base.manualTrigger', 1);
-	const told = { promptType: 'define', text: 'Begin.' };
-	const agent = langchain('agent', version, version < 2 ? { agent: 'toolsAgent', ...told } : told);
+	const reported = { promptType: 'define', text: 'Begin.' };
+	const agent = langchain(
+		'agent',
+		version,
+		version < 2 ? { agent: 'toolsAgent', ...reported } : reported,
+	);
 	const scripted = { __rl: true, mode: 'id', value: 'scripted' };
 	const parameters = { model: scripted, options: { maxRetries: 0 } };
 	const model = langchain('lmChatOpenAi', 1.2, parameters, { credentials: { openAiApi: MODEL } });

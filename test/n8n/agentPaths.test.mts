@@ -19,9 +19,13 @@ await model.introduceTo(instance);
 await start();
 
 afterEach(() => {
-	const told = JSON.stringify(model.requests);
-	assert.doesNotMatch(told, /"binary"|filesystem-v2|[A-Za-z0-9+/]{200}/, 'a model gets no files');
-	assert.ok(!told.includes(simulator.token));
+	const toolAnswer = JSON.stringify(model.requests);
+	assert.doesNotMatch(
+		toolAnswer,
+		/"binary"|filesystem-v2|[A-Za-z0-9+/]{200}/,
+		'a model gets no files',
+	);
+	assert.ok(!toolAnswer.includes(simulator.token));
 	const fetched = simulator.requests.filter(({ receivedBy }) => receivedBy === 'file');
 	assert.deepEqual(fetched, [], 'no file is fetched that nobody gets');
 });
@@ -37,7 +41,8 @@ const calling =
 		});
 
 /** The first record that each of the tools put out, which the model's call number `round` called. */
-const recordsOf = (round: number) => model.told(round).map((told) => recordsIn(told)[0]!);
+const recordsOf = (round: number) =>
+	model.toolResults(round).map((toolAnswer) => recordsIn(toolAnswer)[0]!);
 
 /** Each of n8n's ways wraps records in its own way. */
 function recordsIn(said: unknown): IDataObject[] {
@@ -93,7 +98,9 @@ for (const [path, converse] of Object.entries(paths)) {
 			}
 			const [read, waited] = recordsOf(2);
 			for (const { audio_url } of [read!, waited!]) assert.equal(audio_url, spoken!.audio_url);
-			const amounts = [model.told(1)[3]!, model.told(2)[2]!].map((told) => recordsIn(told).length);
+			const amounts = [model.toolResults(1)[3]!, model.toolResults(2)[2]!].map(
+				(toolAnswer) => recordsIn(toolAnswer).length,
+			);
 			assert.deepEqual(amounts, [3, 2]);
 			assert.ok('available_quota' in account!);
 			assert.deepEqual(recordsOf(3), [{ task_id: spoken!.task_id, deleted: true }]);
@@ -202,7 +209,8 @@ it('an MCP client that soon gives up starts now, collects later, and nothing is 
 	const [started, late] = recordsOf(1);
 	assert.deepEqual(started, { task_id: lastTask().id, status: 'pending' });
 	const [early] = recordsOf(2);
-	for (const told of [late, early]) assert.match(String(told!.error), /^No result after 2 seconds/);
+	for (const toolAnswer of [late, early])
+		assert.match(String(toolAnswer!.error), /^No result after 2 seconds/);
 	const [collected, video] = recordsOf(3);
 	assert.equal(collected!.audio_url, lastTask().audioUrl);
 	assert.equal(video!.file_url, simulator.history[0]!.file_url);

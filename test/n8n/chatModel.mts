@@ -29,18 +29,18 @@ export async function startChatModel() {
 		response.setHeader('Content-Type', 'application/json');
 		// Clients that know OpenAI's newer interface try it first.
 		if (!request.url?.endsWith('/chat/completions')) return refuse(404, 'Unknown request URL');
-		const asked = (await jsonOf(request)) as ChatRequest;
+		const chatRequest = (await jsonOf(request)) as ChatRequest;
 		try {
-			answer(response, asked, asked.tools ? next(asked) : model.words);
+			answer(response, chatRequest, chatRequest.tools ? next(chatRequest) : model.words);
 		} catch (error) {
 			refuse(500, String(error));
 		}
 	});
-	function next(asked: ChatRequest): ChatAnswer {
-		model.requests.push(asked);
+	function next(chatRequest: ChatRequest): ChatAnswer {
+		model.requests.push(chatRequest);
 		const say = answers.shift();
 		if (!say) throw new Error('The script of this model has ended');
-		return say(asked);
+		return say(chatRequest);
 	}
 	function answer(response: ServerResponse, { stream }: ChatRequest, said: ChatAnswer): void {
 		const [message, finish_reason] =
@@ -73,7 +73,7 @@ export async function startChatModel() {
 			answers = next;
 		},
 		/** What the tools that it called in its answer number `round` told it, in that order. */
-		told(round: number): string[] {
+		toolResults(round: number): string[] {
 			const { messages } = model.requests.at(-1)!;
 			const results = messages.filter(({ tool_call_id: id }) => id?.startsWith(`call_${round}_`));
 			results.sort((a, b) => a.tool_call_id!.localeCompare(b.tool_call_id!));

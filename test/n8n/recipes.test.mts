@@ -234,10 +234,10 @@ describe('approve', { timeout: 200_000 }, async () => {
 			assert.ok(
 				(await fetch(`${instance.baseUrl}/form/${form}`, { method: 'POST', body: idea })).ok,
 			);
-			const asked = await eventually('the bot to ask', 60_000, () =>
+			const question = await eventually('the bot to ask', 60_000, () =>
 				calls.find(({ method }) => method === 'sendMessage'),
 			);
-			const { text, reply_markup: markup } = asked.said;
+			const { text, reply_markup: markup } = question.said;
 			assert.equal(text, `Generate this video?\n\nA  paper boat] sails, take ${videos}`);
 			assert.equal(paid(), 0);
 			const buttons: any[] = markup.inline_keyboard.flat();

@@ -186,15 +186,15 @@ before(async () => {
 
 describe('a plain request', { timeout: 600_000 }, () => {
 	for (const line of REQUESTS.trim().split('\n')) {
-		const [asked, row, outcome] = line.split(': ');
-		it(`${asked}: ${outcome}`, async () => {
-			const workflow = workflowFor(asked!, row!.split(' '));
+		const [requestName, row, outcome] = line.split(': ');
+		it(`${requestName}: ${outcome}`, async () => {
+			const workflow = workflowFor(requestName!, row!.split(' '));
 			assertValid(workflow);
 			const sent = others.requests.length;
 			const out = await run(await add(workflow), workflow.nodes);
 			const calls = others.requests.slice(sent).filter((call) => !call.startsWith('GET'));
-			const told = calls.map((call) => `, ${call.split('/', 2).join('/')}`);
-			assert.equal(`${paid()} paid, ${out} out${told.join('')}`, outcome);
+			const reported = calls.map((call) => `, ${call.split('/', 2).join('/')}`);
+			assert.equal(`${paid()} paid, ${out} out${reported.join('')}`, outcome);
 		});
 	}
 });
@@ -234,10 +234,10 @@ describe('a loop over nine rows, three of which fail', { timeout: 120_000 }, () 
 	});
 });
 
-function workflowFor(asked: string, names: string[]) {
+function workflowFor(requestName: string, names: string[]) {
 	const nodes = names.map((name) => ({ ...NODES[name.replace('!', '')]!, name }));
 	const row = nodes.filter(({ name }) => !name.startsWith('!'));
-	const { connections, ...workflow } = workflowOf(asked, row);
+	const { connections, ...workflow } = workflowOf(requestName, row);
 	for (const [at, name] of names.entries()) {
 		if (!name.startsWith('!')) continue;
 		const { main = [] } = (connections[names[at - 1]!] ??= { main: [[]] });

@@ -105,8 +105,8 @@ export async function equip(
 	};
 }
 
-export const example = (wanted: string) =>
-	readExamples().find(({ name }) => name === wanted) ?? assert.fail(`No example ${wanted}`);
+export const example = (wantedName: string) =>
+	readExamples().find(({ name }) => name === wantedName) ?? assert.fail(`No example ${wantedName}`);
 
 /** Changes an example's nodes and settings. */
 type Change = (node: (name: string) => FileNode, settings: Record<string, unknown>) => void;
@@ -117,7 +117,7 @@ export function changedExample(
 	change: Change = () => {},
 ): { name: string; nodes: FileNode[] } {
 	const { id: _, tags: __, ...workflow } = readExample(example(name).path);
-	change((wanted) => nodeOf(workflow, wanted), workflow.settings);
+	change((wantedName) => nodeOf(workflow, wantedName), workflow.settings);
 	return workflow;
 }
 

@@ -81,15 +81,15 @@ describe('at the same time', { concurrency: true }, () => {
 
 	it('a token that is revoked in use starts the error workflow', async () => {
 		const onFailure = node('On failure', 'n8n-nodes-base.errorTrigger', 1);
-		const told = await add(workflowOf('Told of failures', [onFailure]));
-		await told.publish();
+		const notified = await add(workflowOf('Told of failures', [onFailure]));
+		await notified.publish();
 		const workflow = triggered('Revoked', {}, undefined, await addCredential(REVOCABLE));
-		const settings = { ...workflow.settings, errorWorkflow: told.id };
+		const settings = { ...workflow.settings, errorWorkflow: notified.id };
 		const listening = await add({ ...workflow, settings });
 		await listening.publish();
 		simulator.revoke(REVOCABLE);
 		// It is checked three times over two minutes.
-		const [failure] = await told.ended(1, 120_000 + PATIENCE_MS);
+		const [failure] = await notified.ended(1, 120_000 + PATIENCE_MS);
 		assert.match(failure!.data, /Authorization failed: the service refused the API token/);
 		assert.match(failure!.data, /Revoked/);
 		assert.ok(!failure!.data.includes(REVOCABLE), 'the token is not in it');
@@ -174,8 +174,8 @@ describe('each task and each new video starts one execution', { timeout: 900_000
 		'when sockets and readings are cut': async (meanwhile) => {
 			simulator.setWebSocketMode('refuse');
 			simulator.dropSockets();
-			const readings = { path: '/v1/video/histories', times: 2 };
-			simulator.fault({ ...readings, action: { reset: true } });
+			const reads = { path: '/v1/video/histories', times: 2 };
+			simulator.fault({ ...reads, action: { reset: true } });
 			await meanwhile();
 			simulator.setWebSocketMode('normal');
 		},
@@ -192,18 +192,18 @@ describe('each task and each new video starts one execution', { timeout: 900_000
 	};
 	for (const [when, disrupt] of Object.entries(disruptions)) {
 		it(when, async () => {
-			const begun = await tasks.begin(12);
+			const started = await tasks.begin(12);
 			let unheard: string[] = [];
 			recordNew(10);
 			await disrupt(async () => {
-				tasks.end(begun.slice(6));
+				tasks.end(started.slice(6));
 				unheard = await tasks.create(6);
 				// More than a page at once.
 				recordNew(60);
 				await pause(12_000);
 			});
 			await simulator.waitFor(() => simulator.countOpenSockets() === 1, PATIENCE_MS);
-			tasks.end([...begun.slice(0, 6), ...unheard]);
+			tasks.end([...started.slice(0, 6), ...unheard]);
 			await tasks.startedOnceEach();
 			await videos.startedOnceEach(recorded);
 		});

@@ -36,8 +36,10 @@ export function remoteWorkflow(rest: Rest, id: string) {
 	/** Resolves with its executions once this many are over. */
 	const ended = async (amount: number, timeoutMs = 60_000): Promise<Execution[]> =>
 		await eventually(`${amount} executions to be over`, timeoutMs, async () => {
-			const over = (await list()).filter(({ status }) => !/^(new|running|waiting)$/.test(status));
-			return over.length >= amount && (await executions());
+			const finished = (await list()).filter(
+				({ status }) => !/^(new|running|waiting)$/.test(status),
+			);
+			return finished.length >= amount && (await executions());
 		});
 	return {
 		id,
@@ -63,7 +65,7 @@ export function remoteWorkflow(rest: Rest, id: string) {
 		async remembers(taskIds: string[]): Promise<boolean> {
 			const { staticData } = await rest.request('GET', `/rest/workflows/${id}`);
 			const rooms = Object.entries<string>(staticData?.[`node:${TRIGGER}`] ?? {});
-			const [, text] = rooms.find(([room]) => room.startsWith('tasks')) ?? [];
+			const [, text] = rooms.find(([namespace]) => namespace.startsWith('tasks')) ?? [];
 			const saved = new Map((text ? (JSON.parse(text) as Kept) : undefined)?.events);
 			return taskIds.every((taskId) => saved.get(taskId)?.state === 'tracking');
 		},
@@ -78,9 +80,9 @@ export async function addWorkflow(rest: Rest, workflow: object): Promise<RemoteW
 
 /** Speech tasks that a published workflow of the trigger is to be started by. */
 export function followTasks(simulator: Simulator, workflow: RemoteWorkflow) {
-	const over: string[] = [];
+	const finished: string[] = [];
 	/** Asserts that each task that has ended has started one execution, and nothing else has. */
-	const startedOnceEach = async () => await workflow.startedOnceEach(over);
+	const startedOnceEach = async () => await workflow.startedOnceEach(finished);
 	/** Tasks that are heard of at once, and are under way until `end`. */
 	async function create(amount: number): Promise<string[]> {
 		const text = '[sim:messages-first] [sim:slow=36000]';
@@ -92,16 +94,16 @@ export function followTasks(simulator: Simulator, workflow: RemoteWorkflow) {
 		create,
 		/** The same, once n8n has saved that they are under way, and everything that ended was told of. */
 		async begin(amount: number): Promise<string[]> {
-			const begun = await create(amount);
+			const startedIds = await create(amount);
 			// n8n saves what a trigger remembers whenever that starts an execution, and only then.
-			over.push(await createTask(simulator, 'Short.'));
+			finished.push(await createTask(simulator, 'Short.'));
 			await startedOnceEach();
-			await eventually('all to be saved', 60_000, () => workflow.remembers(begun));
-			return begun;
+			await eventually('all to be saved', 60_000, () => workflow.remembers(startedIds));
+			return startedIds;
 		},
 		end(taskIds: string[]): void {
 			for (const id of taskIds) simulator.endTask(id);
-			over.push(...taskIds);
+			finished.push(...taskIds);
 		},
 	};
 }

@@ -53,9 +53,11 @@ async function nights(): Promise<void> {
 			await Promise.all([main, worker]);
 		}
 		if (day === 2) {
-			const away = () => pause(AWAY_MS);
-			const postgres = kill('PostgreSQL', paid(0.05), () => cluster.postgres.simulateOutage(away));
-			await Promise.all([postgres, kill('S3', stored(0.2), () => s3.simulateOutage(away))]);
+			const waitOut = () => pause(AWAY_MS);
+			const postgres = kill('PostgreSQL', paid(0.05), () =>
+				cluster.postgres.simulateOutage(waitOut),
+			);
+			await Promise.all([postgres, kill('S3', stored(0.2), () => s3.simulateOutage(waitOut))]);
 		}
 		await nightly.dayPasses();
 		const left = await nightly.count(`texts_to_speak WHERE NOT (${SETTLED})`);

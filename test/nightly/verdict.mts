@@ -10,9 +10,9 @@ export async function judge(): Promise<string[]> {
 	for (const row of rows) {
 		// A task that failed may be followed by another one.
 		const paid = (tasks.get(row.text) ?? []).filter(({ status }) => status !== 'failed').length;
-		if (paid > 1) problems.push(`paid ${paid} times: ${told(row)}`);
+		if (paid > 1) problems.push(`paid ${paid} times: ${reported(row)}`);
 		const wrong = await wrongWith(row, keys.get(row.id) ?? []);
-		if (wrong) problems.push(`${wrong}: ${told(row)}`);
+		if (wrong) problems.push(`${wrong}: ${reported(row)}`);
 		keys.delete(row.id);
 	}
 	for (const key of [...keys.values()].flat()) problems.push(`no row is of the file ${key}`);
@@ -39,7 +39,7 @@ export async function judge(): Promise<string[]> {
 	return problems;
 }
 
-const told = ({ id, text, task_id: task, file, error, claimed_at: claimed }: Row) =>
+const reported = ({ id, text, task_id: task, file, error, claimed_at: claimed }: Row) =>
 	JSON.stringify({ id, text, task, file, error, claimed });
 
 async function wrongWith(

@@ -108,8 +108,8 @@ describe('where the package cannot run', () => {
 		writeFileSync(join(other.path, 'node_modules/n8n-workflow/index.js'), exports);
 		const script = `try { require(${JSON.stringify(join(copy, path))}); } catch (e) { console.log(e.message); }`;
 		const { NODE_PATH: _path, ...env } = process.env;
-		const told = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
-		expect(told).toMatch(
+		const reported = execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' });
+		expect(reported).toMatch(
 			/^This version of n8n-nodes-media-generation needs n8n 1\.101 or later\. Update n8n/,
 		);
 		other.remove();

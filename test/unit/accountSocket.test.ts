@@ -74,21 +74,21 @@ async function leave(subscription: AccountSocket): Promise<void> {
 /** Somebody who listens to a task: all that they hear, which the test can wait for. */
 async function follow(taskId = '1', apiToken = token) {
 	const subscription = await listen(apiToken);
-	const heard: Array<number | ChannelEvent> = [];
+	const received: Array<number | ChannelEvent> = [];
 	let wake = () => {};
-	subscription.subscribeToTask(taskId, (news: ChannelEvent, percentage?: number) => {
-		heard.push(percentage ?? news);
+	subscription.subscribeToTask(taskId, (event: ChannelEvent, percentage?: number) => {
+		received.push(percentage ?? event);
 		wake();
 	});
 	/** Resolves once so many things were heard. */
 	const has = async (amount: number) => {
-		while (heard.length < amount) await new Promise<void>((resolve) => (wake = resolve));
-		return heard;
+		while (received.length < amount) await new Promise<void>((resolve) => (wake = resolve));
+		return received;
 	};
 	/** Ends the newest socket, and resolves once that was noticed. */
 	const cut = async () => {
 		sockets.at(-1)!.terminate();
-		await has(heard.length + 1);
+		await has(received.length + 1);
 	};
 	return { subscription, has, cut };
 }
@@ -119,21 +119,21 @@ describe('the socket of an account', () => {
 
 	it('closes with the last who listens, not before, and is opened anew', async () => {
 		const [first, second] = [await listen(), await follow()];
-		const over = once(sockets[0]!, 'close');
+		const socketClosed = once(sockets[0]!, 'close');
 		await leave(first);
 		send(7);
 		expect(await second.has(1)).toEqual([7]);
 		await leave(second.subscription);
-		await over;
+		await socketClosed;
 		expect((await listen()).isOpen).toBe(true);
 		expect(requests.length).toBe(2);
 	});
 
 	it('is given up at once when the last one leaves before the handshake is answered', async () => {
 		mode = 'hang';
-		const asked = once(events, 'asked');
+		const upgradeAsked = once(events, 'asked');
 		void listen();
-		await asked;
+		await upgradeAsked;
 		const [gone, began] = [once(connection, 'close'), Date.now()];
 		await Promise.all([leave(subscriptions[0]!), gone]);
 		// An answer is waited for three times as long.
@@ -143,7 +143,7 @@ describe('the socket of an account', () => {
 	it('tells those who follow a task of it, and of every task who asks for all, until they leave', async () => {
 		const subscription = await listen();
 		const [leaving, staying, all]: unknown[][] = [[], [], []];
-		const unsubscribe = subscription.subscribeToTask('1', (...news) => leaving!.push(news));
+		const unsubscribe = subscription.subscribeToTask('1', (...event) => leaving!.push(event));
 		subscription.subscribeToTask('1', (_, percentage) => staying!.push(percentage));
 		const stopListening = subscription.listenToAllTasks((taskId) => all!.push(taskId));
 		const marker = await follow('marker');
@@ -244,9 +244,9 @@ describe('a socket that is lost', () => {
 			await settle();
 		}
 		mode = 'accept';
-		const asked = once(events, 'asked');
+		const upgradeAsked = once(events, 'asked');
 		subscription.openNow();
-		await Promise.all([asked, subscription.ready(), has(2)]);
+		await Promise.all([upgradeAsked, subscription.ready(), has(2)]);
 		expect(subscription.isOpen).toBe(true);
 	});
 
@@ -275,7 +275,7 @@ describe('a socket that is silent', () => {
 		await jest.advanceTimersByTimeAsync(50_000);
 		send(21);
 		await has(1);
-		const over = once(sockets[0]!, 'close');
+		const socketClosed = once(sockets[0]!, 'close');
 		mode = 'hang';
 		await jest.advanceTimersByTimeAsync(59_000);
 		expect(requests.length).toBe(1);
@@ -284,15 +284,15 @@ describe('a socket that is silent', () => {
 		expect(await has(2)).toEqual([21, 43]);
 		expect(subscription.isOpen).toBe(true);
 		await jest.advanceTimersByTimeAsync(15_000);
-		await over;
+		await socketClosed;
 		expect(await has(3)).toEqual([21, 43, 'disconnected']);
 		expect(subscription.isOpen).toBe(false);
 	});
 
 	it('is replaced by one that is there', async () => {
 		const { has } = await follow();
-		const over = once(sockets[0]!, 'close');
-		await Promise.all([within(60_000), over]);
+		const socketClosed = once(sockets[0]!, 'close');
+		await Promise.all([within(60_000), socketClosed]);
 		send(43);
 		expect(await has(1)).toEqual([43]);
 	});

@@ -59,7 +59,7 @@ const lacking = (what: What) => GOOD.filter((line) => line.what !== what);
 const outputs = (...all: object[]) =>
 	change('ended', { outputs: all.map((one) => ({ ...item, ...one })) });
 const event = (more: object) => ({ output: { ...eventItem, ...more } });
-const reading = { method: 'GET', path: `${path}/${id}` };
+const read = { method: 'GET', path: `${path}/${id}` };
 const retry = `${execution} again`;
 const failing = { status: 'error', error: id, outputs: [] };
 
@@ -93,8 +93,8 @@ const DAMAGED: Record<string, Line[]> = {
 	'deliveredOrNamed: no subtitles': outputs({ fields: ['data'] }),
 	'inTime: no end': lacking('ended'),
 	'inTime: an end hours later': change('ended', { at: 9_000_000 }),
-	'inTime: a reading after the end': add(again('request', 20, reading)),
-	'inTime: a reading long after the timeout': add(again('request', 1000, reading)),
+	'inTime: a reading after the end': add(again('request', 20, read)),
+	'inTime: a reading long after the timeout': add(again('request', 1000, read)),
 	'endsWell: a failure with a fault that passes': [
 		{ at: 0, what: 'fault', kind: 'sockets', mode: 'deaf', ends: 5000 },
 		...change('ended', failing),

@@ -78,9 +78,9 @@ it('says what is wrong, in the only words that n8n shows, where the WebSocket UR
 	simulator.setWebSocketMode('refuse');
 	const { token: apiToken, baseUrl, webSocketUrl } = simulator;
 	const message = expect.stringMatching(/WebSocket can't be opened: .*Check 'WebSocket URL'$/);
-	const told = await press({ apiToken, baseUrl, webSocketUrl });
+	const shown = await press({ apiToken, baseUrl, webSocketUrl });
 	await simulator.close();
-	expect(told).toEqual({ status: 'Error', message });
+	expect(shown).toEqual({ status: 'Error', message });
 });
 
 it('leaves no socket behind that n8n’s rules for outgoing requests were not asked about', async () => {

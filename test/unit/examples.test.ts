@@ -83,11 +83,11 @@ describe.each(names)('%s', (name) => {
 			),
 		);
 		const connected = new Set([...targets, ...Object.keys(connections)]);
-		const working = nodes.filter(({ type }) => !type.endsWith('.stickyNote'));
-		expect([...connected].sort()).toEqual(working.map(({ name: each }) => each).sort());
+		const realNodes = nodes.filter(({ type }) => !type.endsWith('.stickyNote'));
+		expect([...connected].sort()).toEqual(realNodes.map(({ name: each }) => each).sort());
 		// A sub-node of an agent hands on what it is, and has nothing before it.
-		const begins = working.filter(({ name: each }) => !targets.includes(each));
-		expect(begins.every(({ type }) => /Trigger$|Tool$|lmChat|outputParser/.test(type))).toBe(true);
+		const firsts = realNodes.filter(({ name: each }) => !targets.includes(each));
+		expect(firsts.every(({ type }) => /Trigger$|Tool$|lmChat|outputParser/.test(type))).toBe(true);
 	});
 });
 

@@ -98,7 +98,7 @@ test.each([
 	['of a task that is not over ', false, 0],
 ])(
 	'what n8n refuses again and again %safter more than a minute ends, with its files fetched once',
-	async (_, isFinal, most) => {
+	async (_, isFinal, limit) => {
 		jest.useFakeTimers();
 		let emitted = 0;
 		const fetchFiles = jest.fn(async () => await Promise.resolve({}));
@@ -135,7 +135,7 @@ test.each([
 		expect([emitted, fetchFiles.mock.calls.length, warn.mock.calls.length]).toEqual([
 			isFinal ? 45 : 1,
 			1,
-			most,
+			limit,
 		]);
 		// After a minute it counts as started, so that what runs for long is not kept for ever.
 		expect(setState.mock.calls.filter(([, state]) => state === 'done')).toHaveLength(

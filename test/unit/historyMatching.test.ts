@@ -22,29 +22,33 @@ type Other = Partial<MediaRequest> & {
 	/** Its stream goes on: it was lost unless told so. */
 	isHeard?: boolean;
 	/** What it has got. */
-	got?: ServiceRecord[];
+	receivedFiles?: ServiceRecord[];
 };
 
 /** A request whose stream was lost when it was sent. */
-function lost({ isHeard, got, ...fields }: Other): MediaRequest {
+function lost({ isHeard, receivedFiles: receivedFiles, ...fields }: Other): MediaRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
-	if (!got) return request;
-	return { ...request, files: readGeneratedFiles(got, SERVICE), requestedCount: got.length };
+	if (!receivedFiles) return request;
+	return {
+		...request,
+		files: readGeneratedFiles(receivedFiles, SERVICE),
+		requestedCount: receivedFiles.length,
+	};
 }
 
 /** What it gets: these entries, or nothing while all that may be its own are listed. */
 type Expected = number[] | 'listed';
 
 interface Setting {
-	mine?: Other;
+	subject?: Other;
 	/** Sent before it, and after it. */
 	others?: Other[];
 	later?: Other[];
 }
 
 const [LANDSCAPE, PORTRAIT] = ['VIDEO_ASPECT_RATIO_LANDSCAPE', 'VIDEO_ASPECT_RATIO_PORTRAIT'];
-const wide = { mine: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
+const wide = { subject: { aspectRatio: LANDSCAPE }, others: [{ aspectRatio: PORTRAIT }] };
 const images = { hasHiddenInputs: true };
 const foreign = { accountKey: 'that of another token' };
 const [first, second] = [listed({}, 0), listed({}, 1)];
@@ -67,12 +71,12 @@ const clip = (number: number, fields: ServiceRecord, path = 'download') => {
 const late = { sentAt: SENT_AT + 20_000 };
 const later = { created_at: at(25) };
 const hour = { created_at: at(3605) };
-const afterHour = { mine: { sentAt: SENT_AT + 60 * MINUTE } };
+const afterHour = { subject: { sentAt: SENT_AT + 60 * MINUTE } };
 const failed = { status: 'failed', file_url: '' };
 const WORDS = 'word '.repeat(20);
 
 test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
-	['a part of its entries', [{}], [0], { mine: { requestedCount: 2 } }],
+	['a part of its entries', [{}], [0], { subject: { requestedCount: 2 } }],
 	['nothing of more than it asked for', [{}, {}], 'listed'],
 	['nothing of another prompt', [{ prompt: 'Q' }, { prompt: 'P and more' }], []],
 	['nothing without its very words', [{ prompt: 'p' }, { prompt: undefined }], 'listed'],
@@ -80,10 +84,15 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		'nothing with only the beginning of its prompt',
 		[{ prompt: WORDS.slice(0, 60) }],
 		'listed',
-		{ mine: { prompt: WORDS } },
+		{ subject: { prompt: WORDS } },
 	],
-	['nothing with fewer words than that', [{ prompt: 'w' }], [], { mine: { prompt: WORDS } }],
-	['what has no prompt, where none was sent', [{ prompt: '' }, {}], [0], { mine: { prompt: '' } }],
+	['nothing with fewer words than that', [{ prompt: 'w' }], [], { subject: { prompt: WORDS } }],
+	[
+		'what has no prompt, where none was sent',
+		[{ prompt: '' }, {}],
+		[0],
+		{ subject: { prompt: '' } },
+	],
 	['nothing made before it', [{ created_at: at(-3) }], []],
 	['nothing without a time', [{ created_at: undefined }, { created_at: 'yesterday' }], 'listed'],
 	[
@@ -94,17 +103,27 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['nothing of yesterday, in any zone', [{ created_at: local(-24) }], []],
 	['nothing of another kind, without a time', [{ ...timeless, type: 'image' }], []],
 	['what a time without a zone puts after it, as UTC', [{ created_at: local(0) }], [0]],
-	['nothing that another has, without a time', [timeless], [], { others: [{ got: [first] }] }],
-	['what is of its second', [{ created_at: at(0) }], [0], { mine: { sentAt: SENT_AT + 900 } }],
+	[
+		'nothing that another has, without a time',
+		[timeless],
+		[],
+		{ others: [{ receivedFiles: [first] }] },
+	],
+	['what is of its second', [{ created_at: at(0) }], [0], { subject: { sentAt: SENT_AT + 900 } }],
 	['nothing of another kind', [{ type: 'image' }], []],
 	['nothing of another kind, by its file', [{ file_url: '/a.png' }], []],
 	['what has no file yet', [{ file_url: '' }], [0]],
-	['an image without an ending', [{ file_url: '/download/17' }], [0], { mine: { kind: 'image' } }],
+	[
+		'an image without an ending',
+		[{ file_url: '/download/17' }],
+		[0],
+		{ subject: { kind: 'image' } },
+	],
 	[
 		'nothing made before it, beside an equal one',
 		[{}, {}, later],
 		[2],
-		{ mine: { requestedCount: 2, ...late }, others: [{}] },
+		{ subject: { requestedCount: 2, ...late }, others: [{}] },
 	],
 	[
 		'what has its own shape, by its name',
@@ -116,95 +135,101 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 	['what has its own shape', [{ aspect_ratio: '9:16' }, { aspect_ratio: '16:9' }], [1], wide],
 	['what another shape cannot have', [{ aspect_ratio: '16:9' }], [0], wide],
 	['nothing that tells no shape, beside one of another', [{}], 'listed', wide],
-	['what an event told', [{}, { prompt: 'other' }], [1], { mine: { announcedIds: ['e1'] } }],
+	['what an event told', [{}, { prompt: 'other' }], [1], { subject: { announcedIds: ['e1'] } }],
 	[
 		'nothing older of the ID that was told, with other words: jobs and files may be counted apart',
 		[{ prompt: 'other', created_at: at(-60) }],
 		[],
-		{ mine: { announcedIds: ['e0'] } },
+		{ subject: { announcedIds: ['e0'] } },
 	],
 	[
 		'what has other words, the ID that was told, and a time without a zone',
 		[{ prompt: 'other', created_at: local(-5) }],
 		[0],
-		{ mine: { announcedIds: ['e0'] } },
+		{ subject: { announcedIds: ['e0'] } },
 	],
 	[
 		'nothing of another kind of the ID that was told, as kinds may be counted apart',
 		[{ type: 'image' }, {}],
 		[1],
-		{ mine: { announcedIds: ['e0', 'e1'] } },
+		{ subject: { announcedIds: ['e0', 'e1'] } },
 	],
 	[
 		'what has an older time, but the words and the ID that was told',
 		[{ created_at: at(-60) }],
 		[0],
-		{ mine: { announcedIds: ['e0'] } },
+		{ subject: { announcedIds: ['e0'] } },
 	],
 	[
 		'what a UUID proves, with other words, another type and only a day',
 		[{ id: UUID, prompt: 'other', type: 'image', created_at: '2026-01-01' }],
 		[0],
-		{ mine: { announcedIds: [UUID] } },
+		{ subject: { announcedIds: [UUID] } },
 	],
 	[
 		'what a UUID proves, with the very words of another request',
 		[{ id: UUID, prompt: 'Q' }],
 		[0],
-		{ mine: { announcedIds: [UUID] }, others: [{ prompt: 'Q' }] },
+		{ subject: { announcedIds: [UUID] }, others: [{ prompt: 'Q' }] },
 	],
 	[
 		'nothing with the very words of another request by a short ID: that of its file may be its own job’s',
 		[{ prompt: 'Q' }],
 		[],
-		{ mine: { announcedIds: ['e0'] }, others: [{ prompt: 'Q' }] },
+		{ subject: { announcedIds: ['e0'] }, others: [{ prompt: 'Q' }] },
 	],
 	[
 		'nothing of another kind by a short ID, as its file shows',
 		[{ file_url: '/a.png' }],
 		[],
-		{ mine: { announcedIds: ['e0'] } },
+		{ subject: { announcedIds: ['e0'] } },
 	],
 	[
 		'nothing of another shape by a short ID',
 		[{ aspect_ratio: '9:16' }],
 		[],
-		{ mine: { announcedIds: ['e0'], aspectRatio: LANDSCAPE } },
+		{ subject: { announcedIds: ['e0'], aspectRatio: LANDSCAPE } },
 	],
 	[
 		'nothing that an equal one has, whose file has the ID of its own job',
 		[{}],
 		[],
-		{ mine: { announcedIds: ['e0'] }, others: [{ got: [first] }] },
+		{ subject: { announcedIds: ['e0'] }, others: [{ receivedFiles: [first] }] },
 	],
 	[
 		'nothing that one with another prompt has, where the history shows none',
 		[{ prompt: undefined }],
 		[],
-		{ mine: { announcedIds: ['e0'] }, others: [{ prompt: 'Q', got: [first] }] },
+		{ subject: { announcedIds: ['e0'] }, others: [{ prompt: 'Q', receivedFiles: [first] }] },
 	],
 	[
 		'nothing that one with another prompt has, where the history changes it',
 		[{ prompt: 'Q, in colour' }],
 		[],
-		{ mine: { ...images, announcedIds: ['e0'] }, others: [{ prompt: 'Q', got: [first] }] },
+		{
+			subject: { ...images, announcedIds: ['e0'] },
+			others: [{ prompt: 'Q', receivedFiles: [first] }],
+		},
 	],
 	[
 		'nothing that an equal one with other images has, either',
 		[{}],
 		[],
-		{ mine: { ...images, announcedIds: ['e0'] }, others: [{ ...images, got: [first] }] },
+		{
+			subject: { ...images, announcedIds: ['e0'] },
+			others: [{ ...images, receivedFiles: [first] }],
+		},
 	],
 	[
 		'nothing older that an earlier one of a constant prompt has',
 		[{ created_at: at(-60) }],
 		[],
 		{
-			mine: { announcedIds: ['e0'] },
-			others: [{ sentAt: SENT_AT - MINUTE, got: [first] }],
+			subject: { announcedIds: ['e0'] },
+			others: [{ sentAt: SENT_AT - MINUTE, receivedFiles: [first] }],
 		},
 	],
-	['nothing of another id than was told', [{}], 'listed', { mine: { announcedIds: ['e9'] } }],
+	['nothing of another id than was told', [{}], 'listed', { subject: { announcedIds: ['e9'] } }],
 	[
 		'nothing told to another, also where an image has the same ID',
 		[{ type: 'video' }, { type: 'video' }],
@@ -212,48 +237,63 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		{ others: [{ announcedIds: ['e0'] }, { kind: 'image', announcedIds: ['e0'] }] },
 	],
 	['nothing told to another', [{}, {}], [1], { others: [{ announcedIds: ['e0'] }] }],
-	['nothing that somebody has', [{}, {}], [1], { others: [{ got: [first] }] }],
-	['nothing that may be what somebody has', [{}], 'listed', { others: [{ got: [elsewhere] }] }],
+	['nothing that somebody has', [{}, {}], [1], { others: [{ receivedFiles: [first] }] }],
+	[
+		'nothing that may be what somebody has',
+		[{}],
+		'listed',
+		{ others: [{ receivedFiles: [elsewhere] }] },
+	],
 	[
 		'what one that had ended before it cannot have got',
 		[{}],
 		[0],
-		{ others: [{ got: [elsewhere], sentAt: SENT_AT - 11 * MINUTE }] },
+		{ others: [{ receivedFiles: [elsewhere], sentAt: SENT_AT - 11 * MINUTE }] },
 	],
 	[
 		'nothing in the place of the one that failed, if nobody knows which that is',
 		[{}],
 		'listed',
-		{ mine: { requestedCount: 2, announcedIds: ['e9'], failedIds: [null] } },
+		{ subject: { requestedCount: 2, announcedIds: ['e9'], failedIds: [null] } },
 	],
-	['nothing whose address somebody has', [{}, {}], [1], { others: [{ got: [nameless] }] }],
+	[
+		'nothing whose address somebody has',
+		[{}, {}],
+		[1],
+		{ others: [{ receivedFiles: [nameless] }] },
+	],
 	[
 		'nothing that somebody has, signed anew',
 		[{ ...noId, file_url: renewed }, {}],
 		[1],
-		{ others: [{ got: [first] }] },
+		{ others: [{ receivedFiles: [first] }] },
 	],
 	[
 		'what a query tells apart',
 		[clip(0, noId), clip(1, noId)],
 		[1],
-		{ others: [{ got: [clip(0, noId)] }] },
+		{ others: [{ receivedFiles: [clip(0, noId)] }] },
 	],
 	[
 		'what ids tell apart',
 		[clip(0, {}, 'c.mp4'), clip(1, {}, 'c.mp4')],
 		[1],
-		{ others: [{ got: [{ id: 'e0', ...clip(0, {}, 'c.mp4') }] }] },
+		{ others: [{ receivedFiles: [{ id: 'e0', ...clip(0, {}, 'c.mp4') }] }] },
 	],
 	['its share of equal requests', [{}, {}], [1], { others: [{}] }],
 	['its share as the first of them', [{}, {}], [0], { later: [{}] }],
 	['the first, before the other is there', [{}], [0], { later: [{}] }],
-	['the same share, though another got its own', [{}, {}], [0], { later: [{ got: [second] }] }],
+	[
+		'the same share, though another got its own',
+		[{}, {}],
+		[0],
+		{ later: [{ receivedFiles: [second] }] },
+	],
 	['the older of one second, as the first', [{ created_at: at(6) }, {}], [0], { later: [{}] }],
 	['nothing before the first has its own', [{}], 'listed', { others: [{}] }],
 	['nothing of more than equal ones asked for', [{}, {}, {}], 'listed', { others: [{}] }],
 	['nothing beside an equal one on its stream', [{}, {}], 'listed', { later: [{ isHeard: true }] }],
-	['nothing beside a different one', [{}], 'listed', { mine: images, others: [{}] }],
+	['nothing beside a different one', [{}], 'listed', { subject: images, others: [{}] }],
 	['nothing beside one of another seed', [{}], 'listed', { others: [{ contentDigest: 'seed 7' }] }],
 	['nothing beside one with images', [{}, {}], 'listed', { others: [images] }],
 	['what a different one cannot have made', [{}], [0], { later: [{ ...images, ...late }] }],
@@ -273,32 +313,47 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 		'nothing that one given up a quarter of an hour ago may have',
 		[{ created_at: at(25 * 60) }],
 		'listed',
-		{ mine: { sentAt: SENT_AT + 20 * MINUTE }, others: [images] },
+		{ subject: { sentAt: SENT_AT + 20 * MINUTE }, others: [images] },
 	],
 	['what one given up long ago cannot have', [hour], [0], { ...afterHour, others: [images] }],
 	['no failed entry by its prompt: another process may have asked for it', [failed], []],
-	['a failed entry that an event told', [failed], [0], { mine: { announcedIds: ['e0'] } }],
-	['what a failed one has not made', [failed, {}], [1], { others: [{ got: [] }] }],
-	['nothing with images: another may have sent the same words', [{}], 'listed', { mine: images }],
+	['a failed entry that an event told', [failed], [0], { subject: { announcedIds: ['e0'] } }],
+	['what a failed one has not made', [failed, {}], [1], { others: [{ receivedFiles: [] }] }],
+	[
+		'nothing with images: another may have sent the same words',
+		[{}],
+		'listed',
+		{ subject: images },
+	],
 	[
 		'nothing without a prompt, which the service may have written',
 		[{ prompt: 'A boat' }],
 		'listed',
-		{ mine: { ...images, prompt: '' } },
+		{ subject: { ...images, prompt: '' } },
 	],
-	['nothing with another token: it may be of another account', [{}], 'listed', { mine: foreign }],
+	[
+		'nothing with another token: it may be of another account',
+		[{}],
+		'listed',
+		{ subject: foreign },
+	],
 	[
 		'what an event told, with another token',
 		[{}],
 		[0],
-		{ mine: { ...foreign, announcedIds: ['e0'] } },
+		{ subject: { ...foreign, announcedIds: ['e0'] } },
 	],
 	['no share with another token', [{}, {}], 'listed', { others: [foreign] }],
-	['what an event told, with images', [{}, {}], [1], { mine: { ...images, announcedIds: ['e1'] } }],
-	['no share with images', [{}, {}], 'listed', { mine: images, others: [images] }],
+	[
+		'what an event told, with images',
+		[{}, {}],
+		[1],
+		{ subject: { ...images, announcedIds: ['e1'] } },
+	],
+	['no share with images', [{}, {}], 'listed', { subject: images, others: [images] }],
 ])('a request gets %s', (_, entries, expected, setting = {}) => {
-	const { mine = {}, others = [], later = [] } = setting;
-	const request = lost(mine);
+	const { subject = {}, others = [], later = [] } = setting;
+	const request = lost(subject);
 	const alike = [...others.map(lost), request, ...later.map(lost)];
 	const all = entries.map(listed);
 	const history = sortOldestFirst(toHistoryEntries(all.toReversed(), SERVICE));

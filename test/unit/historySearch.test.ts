@@ -30,7 +30,7 @@ const file = (id: string, seconds = 5): ServiceRecord => ({
 const failed = (id: string) => ({ ...file(id), file_url: '', status: 'failed' });
 
 interface Setting {
-	asked?: Partial<MediaRequest>;
+	requested?: Partial<MediaRequest>;
 	/** What is listed, newest first, once so many seconds have passed. */
 	after?: number;
 	/** What each look meets first. */
@@ -64,7 +64,7 @@ const pageOf = (list: ServiceRecord[], page: number) => {
 
 /** The ids that a search finds, or its words; after how many seconds; and the pages that it reads. */
 async function search(list: ServiceRecord[], setting: Setting) {
-	const { asked, after = 0, meets = [], search: seconds = 600, limit = 1000 } = setting;
+	const { requested, after = 0, meets = [], search: seconds = 600, limit = 1000 } = setting;
 	const began = Date.now();
 	const listHistory = jest.fn(async ({ page }: { page: number }) => {
 		const met = meets.shift();
@@ -73,7 +73,7 @@ async function search(list: ServiceRecord[], setting: Setting) {
 		return pageOf(Date.now() < began + after * 1000 ? [] : list, page);
 	});
 	const api = apiOf(listHistory);
-	const request = sent({ searchUntil: began + seconds * 1000, ...asked });
+	const request = sent({ searchUntil: began + seconds * 1000, ...requested });
 	const lost = new Failure('streamLost', { reason: 'it broke' });
 	const { signal } = startDeadline(limit * 1000);
 	const searched = findInHistory(api, request, lost, signal).then(
@@ -94,11 +94,11 @@ const refused = new Failure('tokenRefused');
 const old = Array.from({ length: 300 }, (_, index) => file(`old ${index}`, -60));
 const [one, images, three] = [[file('a')], { hasHiddenInputs: true }, { requestedCount: 3 }];
 /** Of three files that were asked for one has come. */
-const asked = {
+const requested = {
 	...{ requestedCount: 3, announcedIds: ['a'] },
 	files: [{ id: 'a', fileUrl: 'https://files.example.com/a.mp4', raw: {} }],
 };
-const allTold = { ...asked, announcedIds: ['a', 'b', 'c'] };
+const allTold = { ...requested, announcedIds: ['a', 'b', 'c'] };
 const [all, more] = [
 	['c', 'b', 'a'].map((id) => file(id)),
 	['x', 'y', 'z', 'a'].map((id) => file(id)),
@@ -108,8 +108,8 @@ const urlOfX = 'https://files.example.com/x.mp4';
 const hangs = { search: 0, meets: ['hangs' as const] };
 /** The videos of one job, newest first, and a request of which the first has come with the ID of the job. */
 const ofJob = ['b', 'a'].map((id) => ({ ...file(id), task_id: 'job' }));
-const told = { requestedCount: 2, announcedIds: ['job'] };
-const cameOfJob = { ...told, files: [{ ...asked.files[0]!, id: 'job' }] };
+const ofJobFields = { requestedCount: 2, announcedIds: ['job'] };
+const cameOfJob = { ...ofJobFields, files: [{ ...requested.files[0]!, id: 'job' }] };
 const aSignedAnew = { ...ofJob[1]!, file_url: 'https://files.example.com/s2/a.mp4' };
 const others = [failed('b'), failed('c'), file('a')];
 const bad = { ...failed('a'), error: 'UNSAFE' };
@@ -120,41 +120,55 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'one of two, before the time is up',
 		one,
-		{ asked: { requestedCount: 2 }, limit: 60 },
+		{ requested: { requestedCount: 2 }, limit: 60 },
 		'a',
 		58,
 		7,
 	],
-	['nothing with images, to the end', one, { asked: images }, 'it broke: a', 600, 61],
-	['nothing with images, by a retry', one, { asked: images, search: 0 }, 'it broke: a', 0, 1],
-	['at the end, of more that were asked for', one, { asked: three }, 'a', 600, 61],
+	['nothing with images, to the end', one, { requested: images }, 'it broke: a', 600, 61],
+	['nothing with images, by a retry', one, { requested: images, search: 0 }, 'it broke: a', 0, 1],
+	['at the end, of more that were asked for', one, { requested: three }, 'a', 600, 61],
 	['right before the deadline', one, { after: 5, limit: 8 }, 'a', 7.2, 2],
 	['behind pages of an edge', one, { meets: times(30, edge) }, 'a', 300, 31],
 	['behind a replica that lags', one, { meets: times(4, lagging) }, 'a', 40, 5],
 	['by no look, the last right at the end', [], { search: 10 }, 'it broke', 10, 2],
 	['by none, and the last fails', [], { search: 10, meets: times(9, down) }, 'it broke', 10, 2],
-	['all, where one had come and the stream is over', all, { asked, search: 0 }, 'a,b,c', 0, 1],
-	['nothing new', one, { asked, search: 0 }, 'a', 0, 1],
-	['nothing new, signed anew and without an ID', [signedAnew], { asked, search: 0 }, 'a', 0, 1],
-	['more than were asked for', more, { asked, search: 0 }, 'a', 0, 1],
-	['the one that came, by a look after one that hangs', one, { asked, ...hangs }, 'a', 13.5, 2],
-	['the one that came, at the end', one, { asked }, 'a', 600, 61],
-	['the one that came, right before the deadline', one, { asked, limit: 30 }, 'a', 28, 4],
-	['the one that came, as the others failed', others, { asked: allTold }, 'a', 0, 1],
+	['all, where one had come and the stream is over', all, { requested, search: 0 }, 'a,b,c', 0, 1],
+	['nothing new', one, { requested, search: 0 }, 'a', 0, 1],
+	['nothing new, signed anew and without an ID', [signedAnew], { requested, search: 0 }, 'a', 0, 1],
+	['more than were asked for', more, { requested, search: 0 }, 'a', 0, 1],
+	['the one that came, by a look after one that hangs', one, { requested, ...hangs }, 'a', 13.5, 2],
+	['the one that came, at the end', one, { requested }, 'a', 600, 61],
+	['the one that came, right before the deadline', one, { requested, limit: 30 }, 'a', 28, 4],
+	['the one that came, as the others failed', others, { requested: allTold }, 'a', 0, 1],
 	[
 		'the one that came, as the stream said that the other failed',
 		one,
-		{ asked: { ...asked, requestedCount: 2, failedIds: [null] } },
+		{ requested: { ...requested, requestedCount: 2, failedIds: [null] } },
 		...(['a', 0, 1] as const),
 	],
-	['the one that came, though others failed that no event told', others, { asked }, 'a', 600, 61],
-	['all of a job', ofJob, { asked: told }, 'a,b', 0, 1],
-	['all of a job, and nothing of another', [file('x'), ...ofJob], { asked: told }, 'a,b', 0, 1],
-	['what is missing of a job', ofJob, { asked: cameOfJob }, 'job,b', 0, 1],
+	[
+		'the one that came, though others failed that no event told',
+		others,
+		{ requested },
+		'a',
+		600,
+		61,
+	],
+	['all of a job', ofJob, { requested: ofJobFields }, 'a,b', 0, 1],
+	[
+		'all of a job, and nothing of another',
+		[file('x'), ...ofJob],
+		{ requested: ofJobFields },
+		'a,b',
+		0,
+		1,
+	],
+	['what is missing of a job', ofJob, { requested: cameOfJob }, 'job,b', 0, 1],
 	[
 		'what is missing of a job, signed anew in its path',
 		[ofJob[0]!, aSignedAnew],
-		{ asked: cameOfJob },
+		{ requested: cameOfJob },
 		'job,b',
 		0,
 		1,
@@ -162,7 +176,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'what is missing, before the history has the file of the one that came',
 		[file('b'), { ...file('a'), file_url: '' }],
-		{ asked: { ...asked, requestedCount: 2, announcedIds: ['a', 'b'] } },
+		{ requested: { ...requested, requestedCount: 2, announcedIds: ['a', 'b'] } },
 		'a,b',
 		0,
 		1,
@@ -170,7 +184,7 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'the one of a job that came, signed anew in its path, as the other failed',
 		[{ ...failed('b'), task_id: 'job' }, aSignedAnew],
-		{ asked: cameOfJob },
+		{ requested: cameOfJob },
 		'job',
 		0,
 		1,
@@ -178,14 +192,14 @@ test.each<[string, ServiceRecord[], Setting, found: string, seconds: number, loo
 	[
 		'the one of a job that came, signed anew in its path, before the other is there',
 		[{ ...ofJob[0]!, file_url: '' }, aSignedAnew],
-		{ asked: cameOfJob, limit: 30 },
+		{ requested: cameOfJob, limit: 30 },
 		'job',
 		28,
 		4,
 	],
-	['why all have failed', [bad], { asked: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
-	['why one has expired', [expired], { asked: { announcedIds: ['a'] } }, 'Too late', 0, 1],
-	['the one that came, as the history refuses', one, { asked, meets: [refused] }, 'a', 0, 1],
+	['why all have failed', [bad], { requested: { announcedIds: ['a'] } }, 'UNSAFE', 0, 1],
+	['why one has expired', [expired], { requested: { announcedIds: ['a'] } }, 'Too late', 0, 1],
+	['the one that came, as the history refuses', one, { requested, meets: [refused] }, 'a', 0, 1],
 ])('a search finds: %s', async (_, list, setting, found, seconds, looks) => {
 	expect(await search(list, setting)).toEqual({ found, seconds, looks });
 });
@@ -307,10 +321,10 @@ test('a search that ends at a time limit says so, and names what may be the resu
 });
 
 const urlOfB = 'https://files.example.com/b.mp4';
-const got = (fileUrl: string) => ({ files: [{ fileUrl, raw: {} }], searchUntil: SENT_AT });
+const received = (fileUrl: string) => ({ files: [{ fileUrl, raw: {} }], searchUntil: SENT_AT });
 test.each<[string, Partial<MediaRequest>, listed: string[]]>([
-	['has a listed file is of the same account, and has that file', got(urlOfB), ['b', 'a']],
-	['has a listed file, signed anew, too', got(`${urlOfB}?sign=2`), ['b', 'a']],
+	['has a listed file is of the same account, and has that file', received(urlOfB), ['b', 'a']],
+	['has a listed file, signed anew, too', received(`${urlOfB}?sign=2`), ['b', 'a']],
 	['has no listed file may be of another service', {}, ['a']],
 ])('a request with another token that %s', async (_, fields, listed) => {
 	ledgerOf({ accountKey: 'another token' } as never).add(
@@ -369,8 +383,8 @@ test.each<[string, ServiceRecord | ServiceRecord[], announcedIds: string[], foun
 	['one of another ID, as none that was told is listed', file('x'), ['a', 'b'], 'streamLost: x'],
 ])(
 	'where one of several was refused, an entry may be the other: %s',
-	async (_, entries, ...told) => {
-		const [announcedIds, found] = told;
+	async (_, entries, ...ofJobFields) => {
+		const [announcedIds, found] = ofJobFields;
 		const hasHiddenInputs = announcedIds.length > 0;
 		const searchUntil = Date.now() + 60_000;
 		const request = sent({ requestedCount: 2, announcedIds, hasHiddenInputs, searchUntil });
@@ -447,7 +461,7 @@ test('earlier requests of a constant prompt cost neither pages nor time', async 
 test.each<[string, seconds: number, Partial<MediaRequest>]>([
 	['was given up long ago', 3600, {}],
 	['still lacks its file, but has another prompt', 600, { prompt: 'Q', searchUntil: Infinity }],
-	['has its file', 600, { files: [{ ...asked.files[0]!, id: 'z', fileUrl: urlOfX }] }],
+	['has its file', 600, { files: [{ ...requested.files[0]!, id: 'z', fileUrl: urlOfX }] }],
 ])('an earlier request that %s costs no pages', async (_, seconds, fields) => {
 	const list = [...one, ...old];
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(list, page));

@@ -126,8 +126,8 @@ it.each<[string, first: Buffer, second: Buffer, why: string]>([
 	['another rate', mp3(3), slow, 'part 1 is MP3 (24000 Hz, mono); part 2 is MP3 (22050 Hz'],
 	['no frames', mp3(3), ID3_2, 'part 2 has no WAV or MP3 audio'],
 	['only an index', mp3(3), index(), 'part 2 has no WAV or MP3 audio'],
-])('is not joined with %s', async (_, first, second, why) => {
-	expect(await join(first, second)).toEqual({ reason: expect.stringContaining(why) });
+])('is not joined with %s', async (_, first, second, reason) => {
+	expect(await join(first, second)).toEqual({ reason: expect.stringContaining(reason) });
 });
 
 it('WAV of an odd length is as long as it says', async () => {

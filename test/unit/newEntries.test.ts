@@ -192,10 +192,10 @@ it.each([100, 20])('many at once, on pages of %d, are all told', async (size) =>
 	const setting = await watching(old(300), size);
 	let late = 0;
 	setting.between = () => setting.history.unshift(entry(`late ${late++}`, 20 + late));
-	const told = await setting.look(...entries('new', 480, 0));
+	const reported = await setting.look(...entries('new', 480, 0));
 	setting.between = () => {};
-	told.push(...(await setting.look()));
-	expect(told).toEqual([...named('new', 480), ...named('late ', late)]);
+	reported.push(...(await setting.look()));
+	expect(reported).toEqual([...named('new', 480), ...named('late ', late)]);
 });
 
 describe('an entry in the making', () => {
@@ -239,8 +239,8 @@ describe('a restart', () => {
 		setting.restart(how);
 		setting.history[1] = entry('slow', -1);
 		setting.now += 24 * 60 * MINUTE;
-		const told = await setting.look(...entries('meanwhile', 250, 2));
-		expect(told).toEqual(['slow', ...named('meanwhile', 250)]);
+		const reported = await setting.look(...entries('meanwhile', 250, 2));
+		expect(reported).toEqual(['slow', ...named('meanwhile', 250)]);
 		expect(await setting.look()).toEqual([]);
 	});
 

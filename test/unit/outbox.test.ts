@@ -30,11 +30,11 @@ it.each<[string, number, boolean, string, string[]]>([
 	['soon, but n8n drops no duplicates', 1, false, ROOM, ['under way']],
 	['for another service, which may have the same ids', 1, true, 'tasks https://b.example', []],
 ])('a trigger that is back %s, after %d min, looks up what may have been missed', (...setting) => {
-	const [, minutes, emitsAgain, room, expected] = setting;
+	const [, minutes, emitsAgain, namespace, expected] = setting;
 	const now = Date.now() + minutes * MINUTE;
-	const store = new Outbox(() => [saved()], room, `${setting.join()}`, emitsAgain, now);
+	const store = new Outbox(() => [saved()], namespace, `${setting.join()}`, emitsAgain, now);
 	expect(store.keysIn('tracking')).toEqual(expected);
-	expect(store.itemsByKey.get('over')?.state).toBe(room === ROOM ? 'done' : undefined);
+	expect(store.itemsByKey.get('over')?.state).toBe(namespace === ROOM ? 'done' : undefined);
 });
 
 it('an event that was forgotten meanwhile does not come back', () => {
@@ -65,16 +65,16 @@ it('a trigger that is closed writes into no copy of the workflow, and keeps none
 });
 
 it('a closed trigger’s copy of the workflow is kept no longer', () => {
-	const [mine, others] = [{}, {}];
+	const [subject, others] = [{}, {}];
 	const contextWith = (data: object) =>
 		({
 			...{ getWorkflow: () => ({ id: 'copies' }), getNode: () => ({}) },
 			...{ getWorkflowStaticData: () => data, workflow: { getStaticData: () => data } },
 		}) as unknown as ITriggerFunctions;
-	const copies = staticDataCopies(contextWith(mine), new AbortController().signal);
+	const copies = staticDataCopies(contextWith(subject), new AbortController().signal);
 	const closing = new AbortController();
 	staticDataCopies(contextWith(others), closing.signal);
-	expect(copies()).toEqual([mine, others]);
+	expect(copies()).toEqual([subject, others]);
 	closing.abort();
 	expect(copies()).toHaveLength(1);
 });

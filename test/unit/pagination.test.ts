@@ -7,11 +7,15 @@ const records = (count: number, from = 0) =>
 	Array.from({ length: count }, (_, index) => ({ id: from + index }));
 /** A list of so many that pages from 1, with whatever else an answer holds. */
 const paged =
-	(count: number, extra: object = {}, most = 100) =>
-	(page: number) => ({ data: records(count).slice((page - 1) * most, page * most), ...extra });
+	(count: number, extra: object = {}, maxPageSize = 100) =>
+	(page: number) => ({
+		data: records(count).slice((page - 1) * maxPageSize, page * maxPageSize),
+		...extra,
+	});
 
 /** The same as a bare array. */
-const bare = (count: number, most: number) => (page: number) => paged(count, {}, most)(page).data;
+const bare = (count: number, maxPageSize: number) => (page: number) =>
+	paged(count, {}, maxPageSize)(page).data;
 
 /** How many records are found, and how many pages are asked for. */
 async function read(answer: (page: number) => unknown, limit = Infinity) {

@@ -200,7 +200,7 @@ describe('the voice picker', () => {
 	type Request = { qs: { page: number; search?: string }; abortSignal: AbortSignal };
 	/** A picker over a service that answers each page by `answer`. */
 	async function pick(answer: Answer, filter?: string, answers = true) {
-		const asked: Array<Record<string, unknown>> = [];
+		const sentQueries: Array<Record<string, unknown>> = [];
 		const context = {
 			// What a silent service leaves behind holds back the same account for half a minute.
 			getCredentials: async () => ({
@@ -210,7 +210,7 @@ describe('the voice picker', () => {
 			getNode: () => ({ name: 'Media Generation', type: 'mediaGeneration', typeVersion: 1 }),
 			helpers: {
 				async httpRequest({ qs, abortSignal }: Request) {
-					asked.push(qs);
+					sentQueries.push(qs);
 					if (!answers) await new Promise((_, fail) => abortSignal.addEventListener('abort', fail));
 					const body = Readable.from([Buffer.from(JSON.stringify(answer(qs.page, qs.search)))]);
 					return { statusCode: 200, headers: {}, body };
@@ -219,7 +219,7 @@ describe('the voice picker', () => {
 		};
 		const picker = context as unknown as ILoadOptionsFunctions;
 		const found = await searchVoices.call(picker, filter);
-		return { ...found, asked, names: found.results.map(({ name }) => name) };
+		return { ...found, sentQueries: sentQueries, names: found.results.map(({ name }) => name) };
 	}
 	const voices = (count: number) =>
 		Array.from({ length: count }, (_, n) => ({ voice_id: `v${n}`, name: `N${n}` }));
@@ -227,12 +227,12 @@ describe('the voice picker', () => {
 	it('searches all pages by itself where the search of the service finds nothing', async () => {
 		const all: object[] = voices(250);
 		all[222] = { ...all[222], language: 'de' };
-		const { names, asked } = await pick((page, search) => {
+		const { names, sentQueries: sentQueries } = await pick((page, search) => {
 			const found = search === undefined ? all.slice(page * 100, (page + 1) * 100) : [];
 			return { voices: found, total: search === undefined ? 250 : 0 };
 		}, 'german');
 		expect(names).toEqual(['N222 (German)']);
-		expect(asked).toHaveLength(4);
+		expect(sentQueries).toHaveLength(4);
 	});
 
 	it('does not advise a longer Timeout, which it lacks, where the service does not respond', async () => {

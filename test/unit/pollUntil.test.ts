@@ -65,18 +65,18 @@ describe('the next reading', () => {
 });
 
 /** A reading that takes two seconds, with what is heard meanwhile: how many began, and when it ended. */
-async function during(...heard: ChannelEvent[]) {
+async function during(...channelEvents: ChannelEvent[]) {
 	const began = Date.now();
-	let readings = 0;
+	let readCount = 0;
 	let onEvent: (event: ChannelEvent) => void = () => {};
 	const wait = pollUntil<string>({
 		async read(): Promise<ReadResult<string>> {
-			const value = `reading ${++readings}`;
-			for (const event of readings === 1 ? heard : []) {
+			const value = `reading ${++readCount}`;
+			for (const event of readCount === 1 ? channelEvents : []) {
 				await new Promise((resolve) => setTimeout(resolve, 500));
 				onEvent(event);
 			}
-			await new Promise((resolve) => setTimeout(resolve, 2000 - 500 * heard.length));
+			await new Promise((resolve) => setTimeout(resolve, 2000 - 500 * channelEvents.length));
 			return { done: true, value };
 		},
 		signal: startDeadline(60_000).signal,
@@ -99,16 +99,19 @@ describe('a reading in flight', () => {
 	it.each<ChannelEvent[]>([
 		['progress', 'progress', 'progress'],
 		['progress', 'disconnected', 'reconnected'],
-	])('brings its outcome, whatever else is heard: %s, %s, %s', async (...heard) => {
-		expect(await during(...heard)).toEqual(['reading 1', 2000]);
+	])('brings its outcome, whatever else is heard: %s, %s, %s', async (...channelEvents) => {
+		expect(await during(...channelEvents)).toEqual(['reading 1', 2000]);
 	});
 
 	it.each<ChannelEvent[]>([
 		['progress', 'announced'],
 		['progress', 'announced', 'announced'],
-	])('gives way to another one when the outcome is announced, once: %s, %s', async (...heard) => {
-		expect((await during(...heard))[0]).toBe('reading 2');
-	});
+	])(
+		'gives way to another one when the outcome is announced, once: %s, %s',
+		async (...channelEvents) => {
+			expect((await during(...channelEvents))[0]).toBe('reading 2');
+		},
+	);
 });
 
 describe('a wait', () => {
@@ -136,16 +139,16 @@ describe('a wait', () => {
 				return found.unsubscribe;
 			},
 		}).catch(({ kind }: Failure) => (found.kind = kind));
-		return { ...{ canceling, found }, hear: (event: ChannelEvent) => onEvent(event) };
+		return { ...{ canceling, found }, announce: (event: ChannelEvent) => onEvent(event) };
 	}
 
 	it('reads earlier when the channel is back or lost', async () => {
-		const { found, hear } = waiting();
+		const { found, announce: announce } = waiting();
 		await jest.advanceTimersByTimeAsync(1000);
-		hear('reconnected');
+		announce('reconnected');
 		await jest.advanceTimersByTimeAsync(3000);
 		expect(found.readAt).toEqual([3000]);
-		hear('disconnected');
+		announce('disconnected');
 		await jest.advanceTimersByTimeAsync(5000);
 		expect(found.readAt).toEqual([3000, 9000]);
 	});
@@ -153,7 +156,7 @@ describe('a wait', () => {
 	it('reads before others when the outcome is announced, and at the end', async () => {
 		const [silent, announced] = [waiting(), waiting()];
 		await jest.advanceTimersByTimeAsync(1000);
-		announced.hear('announced');
+		announced.announce('announced');
 		await jest.advanceTimersByTimeAsync(4000);
 		expect([silent.found.urgent, announced.found.urgent[0]]).toEqual([[false], true]);
 		await jest.advanceTimersByTimeAsync(54_000);

@@ -81,10 +81,10 @@ const wordsOf = (error: unknown) => {
 };
 const ofFacts = (facts: FailureFacts) => wordsOf(new Failure('streamLost', facts));
 function streamOf(name: string, data: object): unknown {
-	const heard: unknown[] = [];
-	const events = new GenerationEvents(source, 'video', (progress) => heard.push(progress));
+	const received: unknown[] = [];
+	const events = new GenerationEvents(source, 'video', (progress) => received.push(progress));
 	events.push(Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`));
-	return [events.outcome, heard];
+	return [events.outcome, received];
 }
 /** Whatever cuts a text, and to how many characters. */
 it.each<[string, number, (text: string) => unknown]>([
@@ -101,10 +101,10 @@ it.each<[string, number, (text: string) => unknown]>([
 	['an error that nobody foresaw', 2000, (text) => wordsOf(new TypeError(text))],
 	['the id of what is paid', 1500, (id) => ofFacts({ announcedIds: [id] })],
 	['the id of what may be paid', 1500, (id) => ofFacts({ candidates: [{ id }] })],
-])('a text that is cut keeps nothing of a token that the end is in: %s', (_, most, show) => {
+])('a text that is cut keeps nothing of a token that the end is in: %s', (_, limit, show) => {
 	const shown = (text: string) => JSON.stringify(show(text));
-	expect(shown('x'.repeat(most + 1))).toContain('x…');
-	for (let before = most - TOKEN.length; before < most; before++) {
+	expect(shown('x'.repeat(limit + 1))).toContain('x…');
+	for (let before = limit - TOKEN.length; before < limit; before++) {
 		expect(shown(`${'x'.repeat(before)}${TOKEN} and more`)).not.toContain('tok');
 	}
 });

@@ -37,11 +37,11 @@ test.each(['', '[sim:mp3]'])('a text is spoken %s', async (scenario) => {
 	// Sixteen words, and a year.
 	expect(seconds).toBeGreaterThan(5);
 	expect(seconds).toBeLessThan(12);
-	const told = times(subtitles);
-	expect(told).toEqual([...told].sort((a, b) => a - b));
-	expect(told.at(-1)! / seconds).toBeCloseTo(1, 1);
+	const reported = times(subtitles);
+	expect(reported).toEqual([...reported].sort((a, b) => a - b));
+	expect(reported.at(-1)! / seconds).toBeCloseTo(1, 1);
 	// The year takes long to say: by its letters alone, the first line would be over sooner.
-	expect(told[1]! / seconds).toBeGreaterThan(38 / TEXT.length);
+	expect(reported[1]! / seconds).toBeGreaterThan(38 / TEXT.length);
 	expect(subtitles.match(/^\p{L}.*/gmu)!.join(' ')).toBe(TEXT);
 });
 

@@ -36,7 +36,7 @@ const NO_ADDRESS = (): SpeechTask => ({ ...task('completed'), audioUrl: undefine
 /** `seconds`: since the first reading. */
 type Answer = (seconds: number) => SpeechTask | Failure;
 /** The service is there again after so many seconds. */
-const away = (forSeconds: number, failure: Answer): Answer[] => [
+const outage = (forSeconds: number, failure: Answer): Answer[] => [
 	(seconds) => (seconds < forSeconds ? failure(seconds) : DONE()),
 ];
 const times = (count: number, ...answers: Answer[]) => Array<Answer[]>(count).fill(answers).flat();
@@ -66,7 +66,7 @@ async function outcomeOf(
 	{ timeoutMs = 1_800_000, announcedMs = 1_700_000 } = {},
 ) {
 	const began = Date.now();
-	let readings = 0;
+	let reads = 0;
 	let first: number | undefined;
 	const api = {
 		throttle: new Throttle(),
@@ -74,15 +74,13 @@ async function outcomeOf(
 		async getTask(...[, , options]: Parameters<Api['getTask']>) {
 			options?.onSend?.();
 			first ??= Date.now();
-			const answer = answers[Math.min(readings++, answers.length - 1)]!(
-				(Date.now() - first) / 1000,
-			);
+			const answer = answers[Math.min(reads++, answers.length - 1)]!((Date.now() - first) / 1000);
 			if ('kind' in answer) throw answer;
 			return answer;
 		},
 	} as unknown as Api;
-	const subscribeToTask: AccountSocket['subscribeToTask'] = (_, hear) => {
-		const announcing = setTimeout(() => hear('announced', 100), announcedMs);
+	const subscribeToTask: AccountSocket['subscribeToTask'] = (_, onEvent) => {
+		const announcing = setTimeout(() => onEvent('announced', 100), announcedMs);
 		return () => clearTimeout(announcing);
 	};
 	const accountSocket = { isOpen: false, subscribeToTask } as unknown as AccountSocket;
@@ -101,7 +99,7 @@ async function outcomeOf(
 	const ended = end.then((found) => ({
 		...found,
 		seconds: Math.round((Date.now() - began) / 1000),
-		readings,
+		reads,
 		inFlight: api.throttle.inFlight,
 		isHeldUp: api.throttle.limit.delayMs(0) > 0,
 	}));
@@ -116,16 +114,22 @@ const passing = [PENDING, JSON_404, PASSING, JSON_404];
 describe.each(Object.keys(FIRST) as Array<keyof typeof FIRST>)('a task %s', (mode) => {
 	it.each<[string, Answer[], end: object, from: number, to: number]>([
 		['is there', [DONE], { status: 'completed' }, 0, 0],
-		['is missed by a replica that lags', [JSON_404, JSON_404, DONE], { readings: 3 }, 0, 11],
-		['is missed now and then', [...REPEATED, DONE], { status: 'completed', readings: 41 }, 1, 300],
+		['is missed by a replica that lags', [JSON_404, JSON_404, DONE], { reads: 3 }, 0, 11],
+		['is missed now and then', [...REPEATED, DONE], { status: 'completed', reads: 41 }, 1, 300],
 		['is not found for ten seconds', [JSON_404], { kind: 'notFound' }, 10, 11],
-		['is there after an outage', away(90, PASSING), { status: 'completed' }, 90, 100],
-		['is there after an outage with pages', away(90, PAGE_404), { status: 'completed' }, 90, 100],
-		['is hidden by an ingress', [PENDING, ...away(90, PAGE_404)], { status: 'completed' }, 90, 100],
+		['is there after an outage', outage(90, PASSING), { status: 'completed' }, 90, 100],
+		['is there after an outage with pages', outage(90, PAGE_404), { status: 'completed' }, 90, 100],
+		[
+			'is hidden by an ingress',
+			[PENDING, ...outage(90, PAGE_404)],
+			{ status: 'completed' },
+			90,
+			100,
+		],
 		['is not found, beside failures', passing, { kind: 'notFound' }, 10, 16],
 		['has succeeded for ten seconds', [SUCCEEDED], { status: 'completed' }, 10, 16],
 		['has expired for ten seconds', [EXPIRED], { kind: 'taskFailed' }, 10, 16],
-		['has expired now and then', [...times(20, EXPIRED, PENDING), DONE], { readings: 41 }, 1, 300],
+		['has expired now and then', [...times(20, EXPIRED, PENDING), DONE], { reads: 41 }, 1, 300],
 		['gets no address for a minute', [NO_ADDRESS], { kind: 'noAudioUrl' }, 60, 300],
 	])('%s', async (_, answers, end, from, to) => {
 		const found = await outcomeOf(mode, answers);
@@ -156,9 +160,9 @@ it.each<[string, Answer[], kind: string, status: string]>([
 });
 
 it.each<[string, Parameters<typeof outcomeOf>[2] & { pendings?: number }, object]>([
-	['shortly before the time is up', { timeoutMs: 9000 }, { seconds: 8, readings: 2 }],
-	['again in a moment, once it is announced', { announcedMs: 100 }, { seconds: 0, readings: 2 }],
-	['a few times in that moment', { announcedMs: 100, pendings: 3 }, { seconds: 0, readings: 4 }],
+	['shortly before the time is up', { timeoutMs: 9000 }, { seconds: 8, reads: 2 }],
+	['again in a moment, once it is announced', { announcedMs: 100 }, { seconds: 0, reads: 2 }],
+	['a few times in that moment', { announcedMs: 100, pendings: 3 }, { seconds: 0, reads: 4 }],
 ])('a new task is read %s', async (_, { pendings = 1, ...more }, found) => {
 	expect(await outcomeOf('created', [...times(pendings, PENDING), DONE], more)).toMatchObject({
 		status: 'completed',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { splitText } from '../../nodes/MediaGeneration/resources/speech/splitText';
 import { always } from '../fuzz/check';
 
-const split = (text: string, most: number) => [...splitText(text, most)];
+const split = (text: string, limit: number) => [...splitText(text, limit)];
 
 const SENTENCE = 'The harbour lay still in the first light.';
 
@@ -45,9 +45,9 @@ test.each<[title: string, most: number, text: string]>([
 	],
 	['never in a tag for a voice', 16, 'And then| [laughs harder]| it fell'],
 	['what only looks like a tag', 8, 'if 3 < 4| and 5 >| 4'],
-])('%s', (_, most, text) => {
+])('%s', (_, limit, text) => {
 	const parts = text.split('|').map((part) => part.trim());
-	expect(split(text.replaceAll('|', ''), most)).toEqual(parts.filter(Boolean));
+	expect(split(text.replaceAll('|', ''), limit)).toEqual(parts.filter(Boolean));
 });
 
 test('a character that is longer than a part is refused', () => {
@@ -109,21 +109,21 @@ const IN_WORD = `(?!${BLANKLESS}|(?<=${BLANKLESS}\\p{M}*)\\p{M})[\\S\\u00a0\\u20
 
 test('the parts of any text are the text, in order and short enough, and cut in no character, tag or word that fits', () => {
 	const run = `(?:${TAG}|${IN_WORD})*`;
-	always(fc.tuple(texts, limits), { normal: 400 }, ([text, most]) => {
+	always(fc.tuple(texts, limits), { normal: 400 }, ([text, limit]) => {
 		let at = 0;
-		for (const part of splitText(text, most)) {
+		for (const part of splitText(text, limit)) {
 			const start = text.indexOf(part, at);
 			const end = start + part.length;
 			const [done, rest] = [text.slice(0, end), text.slice(end)];
 			expect(text.slice(at, start)).toMatch(new RegExp(`^${SPACE}*$`));
-			expect(part.length).toBeLessThanOrEqual(most);
+			expect(part.length).toBeLessThanOrEqual(limit);
 			expect(part).not.toMatch(new RegExp(`^${SPACE}|${SPACE}$|^$`));
 			const cutsCharacter = /[\ud800-\udbff]$/.test(part) && /^[\udc00-\udfff]/.test(rest);
 			expect(cutsCharacter).toBe(false);
 			const before = new RegExp(`${run}$`, 'u').exec(done)![0];
 			const after = new RegExp(`^${run}`, 'u').exec(rest)![0];
 			const isCut = before.length > 0 && after.length > 0;
-			if (isCut) expect(before.length + after.length).toBeGreaterThan(most);
+			if (isCut) expect(before.length + after.length).toBeGreaterThan(limit);
 			for (const { index, 0: tag } of text.matchAll(new RegExp(TAG, 'gu'))) {
 				expect(index < end && end < index + tag.length).toBe(false);
 			}
@@ -138,9 +138,9 @@ test.each(SCRIPTS.filter((script) => new RegExp(BLANKLESS, 'u').test(script)))(
 	(script) => {
 		const paragraphs = fc.array(fc.array(fc.constantFrom('短い', script.trim()), { minLength: 1 }));
 		const limited = fc.tuple(paragraphs, fc.integer({ min: 40, max: 300 }));
-		always(limited, { normal: 100 }, ([all, most]) => {
-			const parts = split(all.map((paragraph) => paragraph.join('')).join('\n'), most);
-			for (const part of parts.slice(0, -1)) expect(part.length).toBeGreaterThan(most / 3 - 1);
+		always(limited, { normal: 100 }, ([all, limit]) => {
+			const parts = split(all.map((paragraph) => paragraph.join('')).join('\n'), limit);
+			for (const part of parts.slice(0, -1)) expect(part.length).toBeGreaterThan(limit / 3 - 1);
 		});
 	},
 );
