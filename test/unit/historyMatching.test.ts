@@ -72,6 +72,8 @@ const late = { sentAt: SENT_AT + 20_000 };
 const later = { created_at: at(25) };
 const hour = { created_at: at(3605) };
 const afterHour = { subject: { sentAt: SENT_AT + 60 * MINUTE } };
+/** Neither its type nor its file tells its kind. */
+const untyped = { prompt: undefined, file_url: 'https://files.example.com/17' };
 const failed = { status: 'failed', file_url: '' };
 const WORDS = 'word '.repeat(20);
 
@@ -228,6 +230,24 @@ test.each<[string, entries: ServiceRecord[], Expected, Setting?]>([
 			subject: { announcedIds: ['e0'] },
 			others: [{ sentAt: SENT_AT - MINUTE, receivedFiles: [first] }],
 		},
+	],
+	[
+		'nothing of an ID that was told to two, as kinds may be counted apart',
+		[untyped],
+		'listed',
+		{ subject: { announcedIds: ['e0'] }, others: [{ kind: 'image', announcedIds: ['e0'] }] },
+	],
+	[
+		'nothing of more entries with the ID that was told than it asked for',
+		[untyped, { id: 'e0' }],
+		'listed',
+		{ subject: { ...images, announcedIds: ['e0'] } },
+	],
+	[
+		'what came after a failure with the same ID',
+		[failed, { id: 'e0' }],
+		[0, 1],
+		{ subject: { ...images, announcedIds: ['e0'] } },
 	],
 	['nothing of another id than was told', [{}], 'listed', { subject: { announcedIds: ['e9'] } }],
 	[

@@ -594,7 +594,7 @@ test.each<
 	});
 	const host = 'https://media.example.com/';
 	const files = readGeneratedFiles(kept, host);
-	const request = sent({ announcedIds, files });
+	const request = sent({ announcedIds, files, requestedCount: files.length });
 	const never = new AbortController().signal;
 	const renewed = files.map(async (each) => await findRenewedFile(api, request, each, never));
 	const urls = (await Promise.all(renewed)).map(({ fileUrl }) => fileUrl);

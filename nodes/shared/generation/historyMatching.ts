@@ -70,11 +70,12 @@ export function matchHistory(
 ): HistoryEntry[] {
 	const requestsWithPrompt = requests.filter(({ prompt }) => prompt === request.prompt);
 	const ownersByEntry = identifyOwners(entries, requests);
-	const entriesOf = (owner: MediaRequest) =>
-		entries.filter((entry) => ownersByEntry.get(entry)?.includes(owner));
+	const entriesOf = (owner: MediaRequest) => entries.filter(isOwnedBy(owner, ownersByEntry));
 	const listedFilesOf = (owner: MediaRequest) => entriesOf(owner).flatMap(({ files }) => files);
+	// A failed entry may belong to a request of another process: if it counted as the entry of a request here, a retry
+	// would pay for this request again.
 	const unclaimedEntries = entries.filter(
-		(entry) => entry.prompt === request.prompt && isUnclaimed(entry, ownersByEntry),
+		(entry) => entry.prompt === request.prompt && !entry.hasFailed && !ownersByEntry.has(entry),
 	);
 	const couldBeOwn = couldBelongTo(request);
 	const possibleEntries = unclaimedEntries.filter(couldBeOwn);
@@ -136,23 +137,24 @@ export function candidatesFor(
 	requests: MediaRequest[],
 	entries: HistoryEntry[],
 ): HistoryEntry[] {
-	const possibleEntries = entries.filter(isCandidateFor(request));
-	const ownersByEntry = identifyOwners(possibleEntries, requests);
+	const ownersByEntry = identifyOwners(entries, requests);
 	return (
-		possibleEntries
-			.filter((entry) => isUnclaimed(entry, ownersByEntry))
+		entries
+			.filter(isCandidateFor(request))
+			.filter((entry) => !entry.hasFailed && ownersByEntry.get(entry)?.size !== 1)
 			// The service may write a prompt for a request that has none.
 			.filter(({ prompt }) => !prompt || !request.prompt || isSameText(prompt, request.prompt))
 			.reverse()
 	);
 }
 
-/**
- * True for an entry without an owner that has not failed. A failed one may belong to a request of another process: if it
- * counted as the entry of a request here, a retry would pay for this request again.
- */
-const isUnclaimed = (entry: HistoryEntry, ownersByEntry: Map<HistoryEntry, MediaRequest[]>) =>
-	!entry.hasFailed && !ownersByEntry.has(entry);
+/** Returns a predicate for history entries: true for one that belongs to `request` alone. */
+export const isOwnedBy =
+	(request: MediaRequest, ownersByEntry: Map<HistoryEntry, Set<MediaRequest>>) =>
+	(entry: HistoryEntry): boolean => {
+		const owners = ownersByEntry.get(entry);
+		return owners?.size === 1 && owners.has(request);
+	};
 
 /**
  * Returns the owners of each entry that has one, as an id or a URL identifies them. `requests` are all known requests for
@@ -160,37 +162,45 @@ const isUnclaimed = (entry: HistoryEntry, ownersByEntry: Map<HistoryEntry, Media
  *
  * - A UUID or a URL is a proof, because no service gives it to two things.
  * - A shorter id may be the number of something else, because a service may number its jobs, its files, or each kind of
- *   them separately. It counts unless a proof shows another owner, or the entry is surely another's.
+ *   them separately. It counts unless a proof shows another owner, or the entry is surely another's, and not if it shows
+ *   more entries than the request asked for.
+ *
+ * An entry with several owners belongs to one of them, but nobody knows to which.
  */
 export function identifyOwners(
 	entries: HistoryEntry[],
 	requests: MediaRequest[],
-): Map<HistoryEntry, MediaRequest[]> {
+): Map<HistoryEntry, Set<MediaRequest>> {
 	// The entries are indexed, not the requests, because thousands of requests may be known.
-	const entriesByIdentifier = new Map<string, HistoryEntry[]>();
+	const entriesByIdentifier = new Map<string, Set<HistoryEntry>>();
 	for (const entry of entries) {
-		for (const one of entry.identifiers) addToList(entriesByIdentifier, one, entry);
+		for (const one of entry.identifiers) addTo(entriesByIdentifier, one, entry);
 	}
-	const ownersByEntry = new Map<HistoryEntry, MediaRequest[]>();
-	const claimantsByEntry = new Map<HistoryEntry, MediaRequest[]>();
+	const ownersByEntry = new Map<HistoryEntry, Set<MediaRequest>>();
+	const numberedEntries = new Map<MediaRequest, Set<HistoryEntry>>();
+	const prompts = new Set(requests.map(({ prompt }) => prompt));
 	for (const request of requests) {
 		for (const one of identifiersOfRequest(request)) {
-			const claims = one.length >= MIN_UNIQUE_CHARS ? ownersByEntry : claimantsByEntry;
-			for (const entry of entriesByIdentifier.get(one) ?? []) addToList(claims, entry, request);
+			for (const entry of entriesByIdentifier.get(one) ?? []) {
+				if (one.length >= MIN_UNIQUE_CHARS) addTo(ownersByEntry, entry, request);
+				else if (!isSurelyOfAnother(request, entry, prompts))
+					addTo(numberedEntries, request, entry);
+			}
 		}
 	}
-	const prompts = new Set(requests.map(({ prompt }) => prompt));
-	for (const [entry, claimants] of claimantsByEntry) {
-		const owners = claimants.filter((request) => !isSurelyOfAnother(request, entry, prompts));
-		if (!ownersByEntry.has(entry) && owners.length > 0) ownersByEntry.set(entry, owners);
+	const provenEntries = new Set(ownersByEntry.keys());
+	for (const [request, numbered] of numberedEntries) {
+		const ownEntries = [...numbered].filter((entry) => !provenEntries.has(entry));
+		if (ownEntries.filter(({ hasFailed }) => !hasFailed).length > request.requestedCount) continue;
+		for (const entry of ownEntries) addTo(ownersByEntry, entry, request);
 	}
 	return ownersByEntry;
 }
 
-function addToList<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-	const list = lists.get(key);
-	if (list) list.push(value);
-	else lists.set(key, [value]);
+function addTo<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+	const set = sets.get(key);
+	if (set) set.add(value);
+	else sets.set(key, new Set([value]));
 }
 
 /**

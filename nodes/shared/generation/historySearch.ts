@@ -12,6 +12,7 @@ import {
 	candidatesFor,
 	mayShareEntriesWith,
 	identifyOwners,
+	isOwnedBy,
 	matchHistory,
 	earliestEntryTime,
 } from './historyMatching';
@@ -173,7 +174,7 @@ export async function findRenewedFile(
 		const requests = ledgerOf(api.credential).generations();
 		const others = requests.filter(({ key }) => key !== request.key);
 		const ownersByEntry = identifyOwners(entries, [request, ...others]);
-		const ownEntries = entries.filter((entry) => ownersByEntry.get(entry)?.includes(request));
+		const ownEntries = entries.filter(isOwnedBy(request, ownersByEntry));
 		const listedFiles = ownEntries.flatMap(({ files }) => files);
 		return sameFileIn(listedFiles, request.files, file) ?? file;
 	}).catch(() => file);

@@ -102,7 +102,9 @@ function provenCreators(requests: MediaRequest[], subject: EventSubject): MediaR
 export function noteListedRequests(credential: Credential, entries: HistoryEntry[]): void {
 	const requests = ledgerOf(credential).generations();
 	const unlisted = requests.filter((one) => one.searchUntil !== undefined && !one.isListed);
-	const listed = new Set([...identifyOwners(entries, requests).values()].flat());
+	const listed = new Set(
+		[...identifyOwners(entries, requests).values()].flatMap((some) => [...some]),
+	);
 	for (const request of unlisted) request.isListed = listed.has(request);
 }
 
