@@ -53,6 +53,13 @@ describe('all records of a paged list', () => {
 			2,
 			1,
 		],
+		[
+			'kinds are counted apart, but not told',
+			() =>
+				['2026-01-01T10:00:00Z', '2026-01-01T11:00:00Z'].map((at) => ({ id: 1, created_at: at })),
+			2,
+			1,
+		],
 		['a bare array is the whole list, whatever page is asked for', () => records(250), 250, 2],
 		['a bare array may be a page', (page) => (page === 1 ? records(100) : []), 100, 2],
 		['bare pages are larger than asked for', bare(950, 200), 950, 6],

@@ -43,8 +43,8 @@ export async function readAllPages(paging: Paging): Promise<ServiceRecord[]> {
 		fullPageSize = Math.max(fullPageSize, items.length);
 		for (const item of items) {
 			const id = asText(item.id) ?? asText(item.voice_id);
-			// A service may number videos and images separately.
-			const key = id === undefined ? JSON.stringify(item) : `${asText(item.type) ?? ''} ${id}`;
+			// A service may number videos and images separately, and it may not tell their types.
+			const key = JSON.stringify(id === undefined ? item : [item.type, id, item.created_at]);
 			if (!records.has(key)) records.set(key, item);
 		}
 		const isFullPage = items.length >= Math.min(fullPageSize, pageSize);
