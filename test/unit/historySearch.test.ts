@@ -273,6 +273,15 @@ test('none of the others is lost where the IDs of the history are those of other
 	expect(found.map(({ fileUrl }) => new URL(fileUrl).searchParams.get('n'))).toEqual([...'abcde']);
 });
 
+test('the newest entries are found where the history lists the oldest first', async () => {
+	const earlier = Array.from({ length: 150 }, (_, n) => file(`old ${n}`, n - 10_000));
+	const api = apiOf(async ({ page }: { page: number }) => pageOf([...earlier, file('own')], page));
+	const request = sent({ searchUntil: Date.now() });
+	const lost = new Failure('streamLost');
+	const found = await findInHistory(api, request, lost, new AbortController().signal);
+	expect(found.map(({ id }) => id)).toEqual(['own']);
+});
+
 test('a look serves all that wait, an earlier request only if it goes back far enough', async () => {
 	const listHistory = jest.fn(async ({ page }: { page: number }) => pageOf(old, page));
 	const [api, never] = [apiOf(listHistory), new AbortController().signal];

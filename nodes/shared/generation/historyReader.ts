@@ -57,7 +57,10 @@ async function readSnapshot(api: Api, since: number, signal: AbortSignal) {
 			return historyPage;
 		},
 		shouldStop: ({ items }) => {
-			const hasReachedSince = !(asTime(items.at(-1)?.created_at) >= since + clockOffsetMs);
+			const [firstAt, lastAt] = [items[0], items.at(-1)].map((item) => asTime(item?.created_at));
+			// A service may list the oldest first, so that the newest entries are on the last page.
+			const isOldestFirst = firstAt! < lastAt!;
+			const hasReachedSince = !isOldestFirst && !(lastAt! >= since + clockOffsetMs);
 			if (hasReachedSince) coverage.since = since;
 			return hasReachedSince;
 		},
