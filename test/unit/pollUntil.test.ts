@@ -153,6 +153,18 @@ describe('a wait', () => {
 		expect(found.readAt).toEqual([3000, 9000]);
 	});
 
+	it('takes no step for progress that only puts off the next reading', async () => {
+		const { found, hear } = waiting();
+		const startTimer = jest.spyOn(globalThis, 'setTimeout');
+		for (let times = 0; times < 50; times++) {
+			await jest.advanceTimersByTimeAsync(80);
+			hear('progress');
+		}
+		const timerCount = startTimer.mock.calls.length;
+		await jest.advanceTimersByTimeAsync(5000);
+		expect([timerCount, found.readAt]).toEqual([0, [9000]]);
+	});
+
 	it('reads before others when the outcome is announced, and at the end', async () => {
 		const [silent, announced] = [waiting(), waiting()];
 		await jest.advanceTimersByTimeAsync(1000);

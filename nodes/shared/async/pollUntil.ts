@@ -66,12 +66,14 @@ export async function pollUntil<T>(options: PollOptions<T>): Promise<T> {
 	throw abortReason(signal);
 
 	function onEvent(event: ScheduleEvent): void {
-		const hadShortPauses = schedule.hasShortPauses;
+		const { hasShortPauses: hadShortPauses, nextAt } = schedule;
 		schedule = nextSchedule(schedule, event, monotonicNow());
 		// A read in flight may hang, or return a state from before the announcement. An announcement therefore aborts
-		// it, unless the pauses between reads are short already.
-		if (!isReadInFlight || (schedule.hasShortPauses && !hadShortPauses))
-			stepController.abort(SILENT_ABORT);
+		// it, unless the pauses between reads are short already. A pause ends early only for an earlier read.
+		const isStepOutdated = isReadInFlight
+			? schedule.hasShortPauses && !hadShortPauses
+			: schedule.nextAt < nextAt;
+		if (isStepOutdated) stepController.abort(SILENT_ABORT);
 	}
 
 	/** Pauses and reads by turns until there is an outcome or `limitSignal` aborts. Throws the error of a read. */
