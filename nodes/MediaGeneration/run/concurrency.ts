@@ -14,7 +14,11 @@ const FIRST_SECOND_SLOTS = 10;
  * charges what it can't do above 15 at once, before any row had failed. With fewer, quick images take longer.
  */
 const MIN_SLOTS = 16;
-/** The maximum number of slots of a run, if the concurrency is chosen automatically. */
+/**
+ * The maximum number of slots of a run, if the concurrency is chosen automatically. With up to 100 more once calls have
+ * succeeded, 200 texts of 3 s took 7.5 s in place of 8.4 s. But where 40 texts at once work and the rest is charged and
+ * fails late, 13 % of 1,000 were lost in place of 8 %; where 120 images work, 12 % in place of none.
+ */
 const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */
 const SLOTS_PER_HEALTHY_CALL = 5;
