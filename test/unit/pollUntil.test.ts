@@ -154,11 +154,11 @@ describe('a wait', () => {
 	});
 
 	it('takes no step for progress that only puts off the next reading', async () => {
-		const { found, hear } = waiting();
+		const { found, announce } = waiting();
 		const startTimer = jest.spyOn(globalThis, 'setTimeout');
 		for (let times = 0; times < 50; times++) {
 			await jest.advanceTimersByTimeAsync(80);
-			hear('progress');
+			announce('progress');
 		}
 		const timerCount = startTimer.mock.calls.length;
 		await jest.advanceTimersByTimeAsync(5000);
