@@ -313,9 +313,9 @@ function socketRow(runs: Run[]): Row {
 		held.broke === ENDED_BY_NODE && 'open for ten seconds',
 		`messages: ${messages.length}`,
 		isUnread && fieldsIn(...messages.map(({ json }) => json)),
-		isUnread && differs('no message that the node can read'),
+		isUnread && differs('no message that the node can read', isMute ? polling : undefined),
 		lost && differs(`${lost.broke} after ${seconds(lost.ended ?? 0)}`, reopens),
-		isMute && differs('no message about the speech task', polling),
+		isMute && !isUnread && differs('no message about the speech task', polling),
 	];
 	const inN8n = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
 	return row(part, true, remarks, inN8n);
@@ -419,7 +419,7 @@ function speechRemarks(create: Exchange, exchanges: Exchange[]): Remark[] {
 		ready ? `URL after ${seconds(ready.exchange.at - create.at)}` : fieldsIn(json),
 		messages[0]
 			? `messages: first after ${seconds(messages[0].at - create.at)}, ${steps} %`
-			: 'no message on the WebSocket',
+			: 'no WebSocket message that the node can read',
 		ready && (task?.subtitleUrl ? 'with subtitles' : 'no subtitles'),
 		...differencesIn(answer, [CREATED_ID]),
 		...(exchange && !troubleOf(exchange) ? differencesIn(json, [STATUS, AUDIO]) : []),
@@ -471,28 +471,29 @@ function eventsOf(stream: Exchange) {
 	return events;
 }
 
-/** True for a create call that may be charged. Other redirects than a 303 say that nothing was done yet. */
-const mayHaveCharged = ({ method, status }: Exchange) =>
-	method === 'POST' && (status < 300 || status === 303 || status >= 500);
+/**
+ * True for a create call that may be charged. Other redirects than a 303 say that nothing was done yet, and a refused
+ * connection has sent nothing.
+ */
+const mayHaveCharged = ({ method, status, broke }: Exchange) =>
+	method === 'POST' &&
+	broke !== 'ECONNREFUSED' &&
+	(status < 300 || status === 303 || status >= 500);
 
-/** Matches the names of what has another ID than the result. */
-const OTHER_NAME = /^(?:user|owner|account|request|trace)/i;
+/** Matches a field, or a record without inner ones, that has another ID than the result. */
+const OTHER_ID =
+	/"(?:user|owner|account|request|trace)[^"]*" ?: ?(?:\{[^{}]*\}|\[[^[\]]*\]|"[^"]*"|\d+)/gi;
+/** Matches an ID. A broken-off answer has some, too, and JSON in a text has backslashes. */
+const ID =
+	/"(?:(?:[\w-]*[_-])?(?:id|uuid)|[\w-]*(?<![A-Z])(?:ID|Id|UUID|Uuid))\\*" ?: ?(?:\\*"([^"\\]+)\\*"|(\d+)(?!\d|$))/g;
 
 /** Returns the paid operations whose create call the service may have accepted, each with the IDs in the answer. */
 export const maybeCharged = (runs: Run[]) =>
 	runs.flatMap(({ operation, exchanges }) => {
 		const answers = exchanges.filter(mayHaveCharged);
-		const ids = new Set<string>();
-		const readIds = (name: string, value: unknown) => {
-			if (OTHER_NAME.test(name)) return undefined;
-			const isOfId = /(?:^|[_-])(?:uu)?id$/i.test(name.replace(/[a-z](?=[A-Z])/g, '$&_'));
-			const id = isOfId && shared.asId(value);
-			if (id) ids.add(id);
-			return value;
-		};
-		JSON.stringify(
-			answers.map((answer) => [jsonOf(answer), ...eventsOf(answer).map(({ json }) => json)]),
-			readIds,
+		const texts = answers.map((answer) => textOf(answer).replace(OTHER_ID, ''));
+		const ids = texts.flatMap((text) =>
+			[...text.matchAll(ID)].map(([, id, number]) => id ?? number),
 		);
-		return answers.length > 0 ? [[operation, ...ids].join(' ')] : [];
+		return answers.length > 0 ? [[operation, ...new Set(ids)].join(' ')] : [];
 	});

@@ -204,17 +204,21 @@ test.concurrent('what may have been charged is named and recorded after Ctrl+C',
 });
 
 test('what may have been charged is told by the status', () => {
-	const isCharged = (status: number) => {
-		const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status })];
+	const isCharged = (status: number, broke?: string) => {
+		const exchanges = [exchangeOf('POST', '/v1/video/create-image', '', { status, broke })];
 		return maybeCharged([{ operation: 'image', lines: [], exchanges }])[0] === 'image';
 	};
-	expect([200, 303, 502, 307, 402].filter(isCharged)).toEqual([200, 303, 502]);
+	expect([200, 303, 502, 307, 402].filter((status) => isCharged(status))).toEqual([200, 303, 502]);
+	const ways = ['ECONNRESET', 'ECONNREFUSED'];
+	expect(ways.filter((broke) => isCharged(0, broke))).toEqual(['ECONNRESET']);
 });
 
 test.each([
 	['{"data":{"taskId":7,"userId":8},"user":{"id":9},"grid":1}', 'image 7'],
 	['{"files":[{"file-id":"a"},{"videoID":"b"}]}', 'image a b'],
+	['{"detail":"{\\"task_id\\":\\"t\\"}","UUID":"u","TaskId":"v","paid":"w"}', 'image t u v'],
 	['data:{"id":"a"}\n\ndata:{"uuid":"b"}\n', 'image a b'],
+	['{"user":{"id":9,"tags":["x"]},"data":{"id":"a-1","task_id": 7,"job_id":"b', 'image a-1 7'],
 ])('the IDs of what may have been charged are named: %s', (text, named) => {
 	const exchanges = [exchangeOf('POST', '/v1/video/create-image', text)];
 	expect(maybeCharged([{ operation: 'image', lines: [], exchanges }])).toEqual([named]);
