@@ -15,6 +15,14 @@ const folder = join(import.meta.dirname, '../recordings');
 const isAsked = process.stdin.isTTY && process.stderr.isTTY;
 const onStep = (what: string) => console.error(`… ${what}`);
 
+/** Is called once the command has to end: by a signal, or by a mistake outside of promises. */
+let stop = (): void => process.exit(EXIT.notDone);
+for (const event of ['SIGINT', 'SIGTERM', 'uncaughtException'])
+	process.on(event, (error: unknown) => {
+		if (error instanceof Error) console.error(error);
+		stop();
+	});
+
 try {
 	process.exitCode = await main();
 } catch (error) {
@@ -84,7 +92,7 @@ async function run(credential: Credential, pay: string[]): Promise<number> {
 	const session: Session = { credential, runs: [], onStep };
 	// npm and the terminal both send a signal, and the second one must not end the report.
 	const stopped = new Promise<true>((resolve) => {
-		for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => resolve(true));
+		stop = () => resolve(true);
 	});
 	// A mistake in this code must not hide what may have been charged, either.
 	const done = check(session, pay).catch((error: unknown) => (console.error(error), true));

@@ -115,7 +115,7 @@ test.concurrent.each<Row>([
 		},
 		[
 			/Account \| not there \| no answer: ended by the node after \d+\.\d s \| nothing is known/,
-			/Voices \| different \| HTTP 200, then ended by the node \| .* By ID \(the service did not/,
+			/Voices \| different \| HTTP 200, then ended by the node \| .* By ID \(there was no result/,
 			/History \| there \| entries: 0 \| nothing to read yet/,
 			/What is charged \| not tried \| speech, .*; no voice to use/,
 		],
@@ -187,12 +187,17 @@ test.concurrent('an unencrypted service behind a proxy is checked with --allow-h
 	takeRecording(said);
 });
 
-test.concurrent('what may have been charged is named and recorded after Ctrl+C', async () => {
-	const { child, ended } = start(['--pay', 'image']);
+test.concurrent.each([
+	['Ctrl+C', 'SIGINT'],
+	['a mistake outside of promises', 'SIGUSR2'],
+] as const)('what may have been charged is named and recorded after %s', async (_, signal) => {
+	const mistake = "process.on('SIGUSR2',()=>{throw new Error('mistake')})";
+	const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(mistake)}` };
+	const { child, ended } = start(['--pay', 'image'], env);
 	await new Promise<void>((resolve) => {
 		child.stderr.on('data', (part) => /image starting/.test(part) && resolve());
 	});
-	child.kill('SIGINT');
+	child.kill(signal);
 	// npm passes on what the terminal has sent, too.
 	setTimeout(() => child.kill('SIGINT'), 5);
 	const [code, said] = await ended;
