@@ -52,7 +52,7 @@ const PAID_TIMEOUT_S = 600;
  */
 const STUCK_CHECK_MS = 60_000;
 const STOPPED = 'error: the check was stopped';
-const STUCK = 'error: the service did not do it in time, so the check ended it';
+const STUCK = 'error: there was no result in time, so the check ended it';
 /** The lines of outcomes that the check writes itself, so that they identify nobody. */
 export const OWN_LINES = [STOPPED, STUCK];
 
@@ -189,14 +189,20 @@ export async function runPaid(session: Session, pay: string[], voice?: string): 
 		const { contractRow, text } = PAID[name]!;
 		// After the stream of a generation, only the history may have its file.
 		const isCollectable = hasHistory || isSpeech(name);
-		const isInProgress = ({ method, path, status, ended }: Exchange) =>
-			status > 0 &&
-			status < 300 &&
-			!path.includes('/histories') &&
-			(ended === undefined || (method === 'POST' && isCollectable));
+		const isStuck = (exchanges: Exchange[]) => {
+			const isRecent = ({ at }: Exchange) => Date.now() - at < STUCK_CHECK_MS;
+			// A service that has died does not answer anymore.
+			const isAnswering = exchanges.some((each) => each.status > 0 && isRecent(each));
+			const isInProgress = ({ method, path, status, ended }: Exchange) =>
+				status > 0 &&
+				status < 300 &&
+				!path.includes('/histories') &&
+				(ended === undefined || (method === 'POST' && isCollectable && isAnswering));
+			return !exchanges.some(isInProgress);
+		};
 		const run = await runNode(session, name, `${contractRow.resource}:${contractRow.operation}`, {
 			...{ text, voice, options: { timeout: PAID_TIMEOUT_S }, cutsStreams: name === 'dropped' },
-			...{ isStuck: (exchanges) => !exchanges.some(isInProgress), everyMs: STUCK_CHECK_MS },
+			...{ isStuck, everyMs: STUCK_CHECK_MS },
 		});
 		// The others would most likely end in the same way, and may be charged.
 		if (run.lines.includes(STUCK)) break;
