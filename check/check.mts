@@ -30,8 +30,8 @@ export async function check(session: Session, pay: string[]): Promise<void> {
  */
 export function reportOf({ credential, runs }: Session) {
 	const standIns = new StandIns(credential.apiToken);
-	const made = new Date(runs[0]!.exchanges[0]?.at ?? Date.now()).toISOString();
-	const recording: Recording = { format: 4, made, runs: runs.map(standIns.run) };
+	const startedAt = new Date(runs[0]!.exchanges[0]?.at ?? Date.now()).toISOString();
+	const recording: Recording = { format: 5, startedAt, runs: runs.map(standIns.run) };
 	const rows = rowsOf(recording.runs, standIns.redact.value(edgeRow(runs)));
 	const charged = standIns.redact.value(maybeCharged(runs));
 	return { rows, recording, charged, replaced: standIns.counts() };

@@ -40,11 +40,11 @@ async function main(): Promise<number> {
 	const urls = { 'base-url': text, 'web-socket-url': text, 'allow-http': isSet };
 	const { values } = parseArgs({ options: { ...urls, pay: text, replay: text } });
 	if (values.replay !== undefined) return await playAgain(values.replay);
-	const wanted: string[] = values.pay?.match(/[^\s,]+/g) ?? [];
-	const unknown = wanted.filter((name) => !Object.hasOwn(PAID, name));
+	const names: string[] = values.pay?.match(/[^\s,]+/g) ?? [];
+	const unknown = names.filter((name) => !Object.hasOwn(PAID, name));
 	if (unknown.length > 0)
 		throw new Error(`--pay knows ${Object.keys(PAID).join(', ')}, not ${unknown.join(', ')}.`);
-	const pay = Object.keys(PAID).filter((name) => wanted.includes(name));
+	const pay = Object.keys(PAID).filter((name) => names.includes(name));
 	if (values['base-url'] === undefined) {
 		const { baseUrl, webSocketUrl, token } = await startSimulator({ pace: 0.5 });
 		console.log(`No --base-url: checking the simulator at ${baseUrl}.\n`);
@@ -59,8 +59,8 @@ async function main(): Promise<number> {
 }
 
 async function askForToken(): Promise<string> {
-	const given = process.env.MEDIA_GENERATION_TOKEN;
-	if (given !== undefined) return given;
+	const token = process.env.MEDIA_GENERATION_TOKEN;
+	if (token !== undefined) return token;
 	if (isAsked) return await password({ message: 'API token (it is not shown):' });
 	throw new Error('Without a terminal, set MEDIA_GENERATION_TOKEN to the API token.');
 }
@@ -101,7 +101,7 @@ async function run(credential: Credential, pay: string[]): Promise<number> {
 	console.log(tableOf(rows, process.stdout.columns || 120));
 	console.log(`\n${isStopped ? 'Stopped.' : verdictOf(rows)}`);
 	if (charged.length > 0) console.log(`\nMay have been charged: ${charged.join(', ')}.`);
-	const file = join(folder, fileNameOf(credential.baseUrl, recording.made));
+	const file = join(folder, fileNameOf(credential.baseUrl, recording.startedAt));
 	const text = toJson(recording, credential.apiToken);
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(file, text);
@@ -113,7 +113,7 @@ Replaced by stand-ins: ${replaced.join(', ') || 'nothing'}. Read it before you s
 
 async function playAgain(file: string): Promise<number> {
 	const recording = shared.parseJson(readFileSync(file, 'utf8')) as Recording | undefined;
-	if (recording?.format !== 4) throw new Error(`${file} is not a recording of this command.`);
+	if (recording?.format !== 5) throw new Error(`${file} is not a recording of this command.`);
 	const lines = await replay(recording, onStep);
 	console.log(lines.join('\n') || 'The node does the same as when it was recorded.');
 	return lines.length > 0 ? EXIT.limits : EXIT.works;

@@ -10,9 +10,9 @@ import { FILE_START_BYTES, type Exchange } from './wire.mts';
 import { shared } from './shared.mts';
 
 export interface Recording {
-	format: 4;
+	format: 5;
 	/** When the check began, as an ISO 8601 time. */
-	made: string;
+	startedAt: string;
 	/** What the node and the check did, in order. */
 	runs: Run[];
 }
@@ -199,8 +199,8 @@ export class StandIns {
 
 	#sentence = (text: string): string =>
 		// Elsewhere, too few words stay for a token.
-		this.redact.text(text).replace(PART, (part, kept) => {
-			if (kept) return part;
+		this.redact.text(text).replace(PART, (part, verbatim) => {
+			if (verbatim) return part;
 			if (/^https?:/.test(part)) return this.#url(part);
 			return isHarmless(part) ? part : this.#standIn('word', part.toLowerCase()) + meaningIn(part);
 		});
@@ -297,13 +297,13 @@ export class StandIns {
 
 	/** Replaces what comes from the service in a line of an outcome. */
 	line = (line: string): string => {
-		const [kind, said = ''] = line.split(/: (.*)/s);
+		const [kind, words = ''] = line.split(/: (.*)/s);
 		if (kind === 'fields') {
 			const keyOf = (key: string) => (isHarmlessKey(key) ? key : this.#standIn('text', key));
-			return `fields: ${said.split(', ').map(keyOf).join(', ')}`;
+			return `fields: ${words.split(', ').map(keyOf).join(', ')}`;
 		}
 		if (kind === 'file') return line.replace(/(?<=: )[^,]+/, this.#sentence);
-		return kind === 'error' || kind === 'hint' ? `${kind}: ${this.#sentence(said)}` : line;
+		return kind === 'error' || kind === 'hint' ? `${kind}: ${this.#sentence(words)}` : line;
 	};
 }
 

@@ -19,7 +19,7 @@ const TIMES = new RegExp(
  * Starts a local service that answers from a recording. If a request was recorded several times, its answers are given in
  * that order, and the last one is repeated. Resolves with the URLs for the credential.
  */
-async function serve({ runs, made }: Recording) {
+async function serve({ runs, startedAt }: Recording) {
 	const exchanges = runs
 		.filter(({ operation }) => !['socket', 'token', 'pages'].includes(operation))
 		.flatMap((run) => run.exchanges)
@@ -30,7 +30,7 @@ async function serve({ runs, made }: Recording) {
 	const urls = new Map<string, string>();
 	const sockets = new WebSocketServer({ noServer: true });
 	/** How much later it is now than in the recording, in ms. The times in answers are moved by this. */
-	const shift = Date.now() - Date.parse(made);
+	const shift = Date.now() - Date.parse(startedAt);
 
 	/** Returns the next exchange for a request, if possible with the same query; undefined if there is none. */
 	function nextAnswer(origin: string, method: string, path: string): Exchange | undefined {
@@ -113,8 +113,8 @@ async function serve({ runs, made }: Recording) {
 		urls.set(origin, server.url);
 		servers.push(server);
 	}
-	const urlOf = (wanted: string) =>
-		urls.get(exchanges.find(({ method }) => method === wanted)?.origin ?? '');
+	const urlOf = (which: string) =>
+		urls.get(exchanges.find(({ method }) => method === which)?.origin ?? '');
 	const baseUrl = urlOf('GET')!;
 	const webSocketUrl = (urlOf('WEBSOCKET') ?? baseUrl).replace('http', 'ws');
 	const close = async () => void (await Promise.all(servers.map((each) => each.stop())));

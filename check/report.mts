@@ -18,8 +18,8 @@ export const UNTRIED = 'What is charged';
 export const EXIT = { works: 0, limits: 1, fails: 2, notDone: 3 } as const;
 
 export function tableOf(rows: Row[], columns: number): string {
-	const free = Math.max(80, Math.min(columns, 150)) - 24 - 11 - 13;
-	const widths = [24, 11, Math.ceil(free * 0.55), Math.floor(free * 0.45)];
+	const width = Math.max(80, Math.min(columns, 150)) - 24 - 11 - 13;
+	const widths = [24, 11, Math.ceil(width * 0.55), Math.floor(width * 0.45)];
 	const table = new Table({
 		head: ['Part of the interface', '', 'Differs, or is open in the contract', 'In n8n'],
 		colWidths: widths,
@@ -37,11 +37,11 @@ export const gradeOf = (rows: Row[]): Row['grade'] =>
 /** Returns one sentence that says how well the node works with the service, and why not better. */
 export function verdictOf(rows: Row[]): string {
 	const grade = gradeOf(rows);
-	const why = rows
+	const reasons = rows
 		.filter((row) => row.grade === grade)
 		.map(({ part, inN8n }) => `${part}: ${inN8n}`);
 	if (grade !== 'works') {
-		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${why.join('; ')}.`;
+		return `${grade === 'limits' ? 'It works with limits' : 'It does not work'}: ${reasons.join('; ')}.`;
 	}
 	return rows.some(({ part }) => part === UNTRIED) ? 'It works, as far as was tried.' : 'It works.';
 }

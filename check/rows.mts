@@ -14,13 +14,13 @@ const jsonOf = (exchange: Exchange): unknown =>
 	shared.parseJson(shared.jsonTextOf(exchange.status, textOf(exchange)));
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
-/** A difference from the contract, and what is `lost` in n8n because of it, if anything is. */
+/** A difference from the contract, and what is `loss` in n8n because of it, if anything is. */
 interface Difference {
 	differs: string;
-	lost?: string;
+	loss?: string;
 }
 
-const differs = (what: string, lost?: string): Difference => ({ differs: what, lost });
+const differs = (what: string, loss?: string): Difference => ({ differs: what, loss });
 
 /** What is said of answers: a fact where the contract is open, or a difference. Others are left out. */
 type Remark = string | Difference | false | undefined;
@@ -33,16 +33,16 @@ function row(
 	inN8n: string,
 	gradeIfLost: Row['grade'] = 'limits',
 ): Row {
-	const said = remarks.filter((remark) => remark !== undefined && remark !== false);
-	const differences = said.filter((remark) => typeof remark === 'object');
+	const shown = remarks.filter((remark) => remark !== undefined && remark !== false);
+	const differences = shown.filter((remark) => typeof remark === 'object');
 	const found = !isThere ? 'not there' : differences.length > 0 ? 'different' : 'there';
-	const lost = differences.find((difference) => difference.lost)?.lost;
+	const loss = differences.find((difference) => difference.loss)?.loss;
 	return {
 		part,
 		found: isThere === undefined ? 'not tried' : found,
-		differs: said.map((each) => (typeof each === 'object' ? each.differs : each)).join('; '),
-		inN8n: lost ?? inN8n,
-		grade: lost === undefined ? 'works' : gradeIfLost,
+		differs: shown.map((each) => (typeof each === 'object' ? each.differs : each)).join('; '),
+		inN8n: loss ?? inN8n,
+		grade: loss === undefined ? 'works' : gradeIfLost,
 	};
 }
 
@@ -73,13 +73,13 @@ function troubleOf(exchange: Exchange): string | undefined {
 function answerIn({ exchanges }: Pick<Run, 'exchanges'>): Exchange | undefined {
 	// After a refusal, the node also reads the account.
 	const others = exchanges.filter(({ path }) => !path.includes(shared.FREE_PATHS.account));
-	const own = others.length > 0 ? others : exchanges;
+	const calls = others.length > 0 ? others : exchanges;
 	return (
-		own.find((call) => troubleOf(call) === undefined) ??
-		own.findLast(({ status }) => status > 0) ??
+		calls.find((call) => troubleOf(call) === undefined) ??
+		calls.findLast(({ status }) => status > 0) ??
 		// The last one may be that which the check has ended.
-		own.find(({ broke }) => broke !== ENDED_BY_NODE) ??
-		own[0]
+		calls.find(({ broke }) => broke !== ENDED_BY_NODE) ??
+		calls[0]
 	);
 }
 
@@ -89,8 +89,8 @@ const firstSentence = (line: string) =>
 /** Returns what the node says of its error; undefined if it has none. */
 function errorIn({ lines }: Run): string | undefined {
 	const error = lines.find(isError);
-	const said = error && firstSentence(error);
-	return said && (OWN_LINES.includes(error) ? said : `n8n says “${said}”`);
+	const sentence = error && firstSentence(error);
+	return sentence && (OWN_LINES.includes(error) ? sentence : `n8n says “${sentence}”`);
 }
 
 /** A value in JSON: `holder[key]`. */
@@ -150,8 +150,8 @@ const nameReadBy = ({ read }: Field, json: unknown) =>
 /** Returns a remark for each field that the node cannot find in JSON, or that has another name than in the contract. */
 const differencesIn = (json: unknown, fields: Field[]): Remark[] =>
 	fields.map((field) => {
-		const { what, names, ifLost: lost } = field;
-		if (isLost(field, json)) return differs(`no ${what} that the node can read`, lost);
+		const { what, names, ifLost: loss } = field;
+		if (isLost(field, json)) return differs(`no ${what} that the node can read`, loss);
 		const name = nameReadBy(field, json);
 		if (!name || names.includes(name)) return undefined;
 		return differs(`the ${what} is called \`${name}\``);
@@ -229,7 +229,7 @@ function readRow(
 
 /**
  * Judges what the node does with a request that the service should refuse with the status `expected`. `inN8n` is what
- * follows if it does not, and `lost` what is lost then.
+ * follows if it does not, and `loss` what is lost then.
  */
 function refusalRow(
 	part: string,
@@ -237,16 +237,21 @@ function refusalRow(
 	expected: number,
 	run: Run,
 	inN8n: string,
-	lost?: string,
+	loss?: string,
 ): Row {
 	const answer = answerIn(run);
 	const error = errorIn(run);
 	if (!answer) return row(part, undefined, [], '');
 	const json = jsonOf(answer);
 	const taken = [`HTTP ${answer.status}`, fieldsIn(json)].filter(Boolean).join(', ');
-	const said = `${what}${error ? '' : ' is not refused'}: ${troubleOf(answer) ?? taken}`;
+	const result = `${what}${error ? '' : ' is not refused'}: ${troubleOf(answer) ?? taken}`;
 	const isExpected = answer.status === expected && json !== undefined;
-	return row(part, true, [isExpected ? said : differs(said, error ? '' : lost)], error ?? inN8n);
+	return row(
+		part,
+		true,
+		[isExpected ? result : differs(result, error ? '' : loss)],
+		error ?? inN8n,
+	);
 }
 
 /** Returns the id of a voice that the node can use, also if its list has another name or place; undefined if none. */
@@ -277,8 +282,8 @@ export function edgeRow(runs: Run[]): Row {
 	const redirects = exchanges.filter(isRedirect).map(({ status }) => `redirects (${status})`);
 	const inN8n =
 		'the node speaks HTTP/1.1, and follows redirects of files, and others within the host';
-	const said = [`HTTP/${first?.http}`, ...headers, ...new Set(redirects)];
-	return row('The server and its edge', true, said, inN8n);
+	const facts = [`HTTP/${first?.http}`, ...headers, ...new Set(redirects)];
+	return row('The server and its edge', true, facts, inN8n);
 }
 
 /** Returns the messages of all WebSockets, with what the node reads in them and when they came, in ms since 1970. */
@@ -306,7 +311,7 @@ function socketRow(runs: Run[]): Row {
 	const isRead = messages.some(({ taskId }) => taskId !== undefined);
 	const isUnread = messages.length > 0 && !isRead;
 	const isMute = !isRead && runs.some((run) => run.operation === 'speech' && isGood(run));
-	const lost = exchanges.find(({ status, broke = ENDED_BY_NODE }) => {
+	const closed = exchanges.find(({ status, broke = ENDED_BY_NODE }) => {
 		return status === 101 && broke !== ENDED_BY_NODE;
 	});
 	const remarks = [
@@ -314,7 +319,7 @@ function socketRow(runs: Run[]): Row {
 		`messages: ${messages.length}`,
 		isUnread && fieldsIn(...messages.map(({ json }) => json)),
 		isUnread && differs('no message that the node can read', isMute ? polling : undefined),
-		lost && differs(`${lost.broke} after ${seconds(lost.ended ?? 0)}`, reopens),
+		closed && differs(`${closed.broke} after ${seconds(closed.ended ?? 0)}`, reopens),
 		isMute && !isUnread && differs('no message about the speech task', polling),
 	];
 	const inN8n = `results come at once${isRead ? '' : ', if messages about tasks come'}`;
@@ -369,14 +374,14 @@ function paidRows(runs: Run[]): Row[] {
 	const rows = Object.entries(PARTS).flatMap(([operation, part]) => {
 		const run = runOf(operation);
 		if (!run || run.lines.length === 0) return [];
-		const said = run.lines
+		const outcome = run.lines
 			.filter((line) => /^(?:error|hint|file|event): /.test(line))
 			.map((line) => (/^(?:error|hint)/.test(line) ? firstSentence(line) : line));
-		const inN8n = said.join('; ') || 'no file';
+		const inN8n = outcome.join('; ') || 'no file';
 		const create = run.exchanges.findLast(({ method }) => method === 'POST');
 		const kind = PAID[operation]?.contractRow.kind;
 		const isUncut = operation === 'dropped' && create?.broke !== CUT;
-		const isBad = said.length === 0 || !isGood(run);
+		const isBad = outcome.length === 0 || !isGood(run);
 		const remarks = [
 			...(create && kind === 'speech' ? speechRemarks(create, all) : []),
 			...(create && kind && kind !== 'speech' ? streamRemarks(create, kind) : []),

@@ -186,8 +186,8 @@ function recordSocket({ exchanges }: Recorder, socket: EventTarget, url: string)
 		exchange.keep(Buffer.from(data as string)),
 	);
 	socket.addEventListener('close', ({ code, reason }: Event & Partial<CloseEvent>) => {
-		const why = [code, reason].filter(Boolean).join(' ');
-		exchange.end(exchange.status === 101 ? `closed by the service (${why})` : 'refused');
+		const cause = [code, reason].filter(Boolean).join(' ');
+		exchange.end(exchange.status === 101 ? `closed by the service (${cause})` : 'refused');
 	});
 	return exchange;
 }

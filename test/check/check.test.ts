@@ -94,7 +94,7 @@ const closing: Upgrade = (...handshake) =>
 		opened.send('Anna Bell', () => opened.close(4001, 'no plan, Anna Bell')),
 	);
 
-type Row = [service: string, handle: Handler, said: RegExp[], pay?: string[], upgrade?: Upgrade];
+type Row = [service: string, handle: Handler, output: RegExp[], pay?: string[], upgrade?: Upgrade];
 
 test.concurrent.each<Row>([
 	[
@@ -139,7 +139,7 @@ test.concurrent.each<Row>([
 		['speech'],
 		closing,
 	],
-])('a stranger checks %s', async (_, handle, said, pay = [], upgrade?: Upgrade) => {
+])('a stranger checks %s', async (_, handle, output, pay = [], upgrade?: Upgrade) => {
 	const service = await FakeService.start(handle, upgrade);
 	const baseUrl = `${service.url}/tenant/acme`;
 	const webSocketUrl = baseUrl.replace('http', 'ws');
@@ -154,16 +154,16 @@ test.concurrent.each<Row>([
 	].join('\n');
 	const times = recording.runs.flatMap(({ exchanges }) => exchanges.map(({ at }) => at));
 	if (charged.length === 0) expect(Math.max(...times) - Math.min(...times)).toBeLessThan(50_000);
-	const kept = toJson(recording, TOKEN);
-	expect(findToken(TOKEN, { kept, text })).toBeUndefined();
-	expect(SECRET.exec(kept + text.replace(/^Charged.*/m, ''))).toBeNull();
-	for (const each of said) expect(text).toMatch(each);
+	const written = toJson(recording, TOKEN);
+	expect(findToken(TOKEN, { written, text })).toBeUndefined();
+	expect(SECRET.exec(written + text.replace(/^Charged.*/m, ''))).toBeNull();
+	for (const each of output) expect(text).toMatch(each);
 	expect(await replay(recording)).toEqual([]);
 });
 
 /** Removes the recording that a command has made, as it says, and returns it. */
-function takeRecording(said: string): Recording {
-	const file = join(__dirname, '../..', /Recorded in (\S+)/.exec(said)![1]!);
+function takeRecording(output: string): Recording {
+	const file = join(__dirname, '../..', /Recorded in (\S+)/.exec(output)![1]!);
 	const text = readFileSync(file, 'utf8');
 	rmSync(file);
 	return JSON.parse(text) as Recording;
@@ -173,7 +173,7 @@ function takeRecording(said: string): Recording {
 function start(args: string[], env = {}) {
 	const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env } });
 	const ended = Promise.all([once(child, 'close'), textOf(child.stdout), textOf(child.stderr)]);
-	return { child, ended: ended.then(([[code], ...said]) => [code, said.join('')] as const) };
+	return { child, ended: ended.then(([[code], ...output]) => [code, output.join('')] as const) };
 }
 
 test.concurrent('an unencrypted service behind a proxy is checked with --allow-http', async () => {
@@ -181,10 +181,10 @@ test.concurrent('an unencrypted service behind a proxy is checked with --allow-h
 	const env = { http_proxy: proxy.url, no_proxy: '', NO_PROXY: '', MEDIA_GENERATION_TOKEN: TOKEN };
 	const args = ['--base-url', 'http://acme.example'];
 	expect(await start(args, env).ended).toEqual([3, expect.stringMatching(/ .* --allow-http/)]);
-	const [, said] = await start([...args, '--allow-http'], env).ended;
+	const [, output] = await start([...args, '--allow-http'], env).ended;
 	await proxy.stop();
-	expect(said).toMatch(/HTTP 401[^]*“Authorization/);
-	takeRecording(said);
+	expect(output).toMatch(/HTTP 401[^]*“Authorization/);
+	takeRecording(output);
 });
 
 test.concurrent.each([
@@ -200,9 +200,9 @@ test.concurrent.each([
 	child.kill(signal);
 	// npm passes on what the terminal has sent, too.
 	setTimeout(() => child.kill('SIGINT'), 5);
-	const [code, said] = await ended;
-	expect([code, said]).toEqual([3, expect.stringMatching(/May have been charged: image/)]);
-	const recording = takeRecording(said);
+	const [code, output] = await ended;
+	expect([code, output]).toEqual([3, expect.stringMatching(/May have been charged: image/)]);
+	const recording = takeRecording(output);
 	const image = recording.runs.find(({ operation }) => operation === 'image');
 	expect(image!.exchanges.map(({ method }) => method)).toContain('POST');
 	expect(await replay(recording)).toEqual([]);

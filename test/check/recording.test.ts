@@ -48,10 +48,10 @@ describe('the node makes the same of each recording', () => {
 	test.concurrent('and says that the trigger no longer detects something', async () => {
 		const { runs, ...recording } = load('near-the-contract.json');
 		const exchanges = runs.flatMap((run) => run.exchanges);
-		const kept = runs.filter(({ operation }) => !/^(?:image|video)$/.test(operation));
+		const recorded = runs.filter(({ operation }) => !/^(?:image|video)$/.test(operation));
 		for (const socket of exchanges.filter(({ status }) => status === 101))
 			Object.assign(socket, { pieces: [] });
-		const lines = await replay({ ...recording, runs: kept });
+		const lines = await replay({ ...recording, runs: recorded });
 		expect(lines).toContain('then: trigger: event: Speech Completed');
 	});
 });
@@ -63,10 +63,10 @@ describe('what is kept of an exchange', () => {
 	const bytes = Buffer.from(token);
 	const encoded = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
 	const inJson = `{"status":"${bytes.toString('hex').replace(/../g, '\\u00$&')}"}`;
-	const own = 'This is a short test of the speech interface.';
+	const ownText = 'This is a short test of the speech interface.';
 	const json = JSON.stringify([
 		{ ...SECRETS, echo: forms.join(' '), type: encoded[0], [encoded[1]!]: true },
-		{ text: own, status: 'completed' },
+		{ text: ownText, status: 'completed' },
 	]).replace('"user_id":1', '"user_id":12345678901234567890');
 
 	test.each([
@@ -92,15 +92,15 @@ describe('what is kept of an exchange', () => {
 		const path = '/users/anna/list?sig=s3cr3t';
 		const method = /stream|events|program/.test(what) ? 'POST' : 'GET';
 		const exchange = exchangeOf(method, path, text, { headers });
-		const kept = JSON.stringify(new StandIns(token).exchange(exchange));
-		expect(findToken(token, { kept })).toBeUndefined();
-		expect(encoded.filter((form) => kept.includes(form))).toEqual([]);
-		expect(SECRET.exec(kept)).toBeNull();
-		expect(kept).not.toContain('undefined');
+		const recorded = JSON.stringify(new StandIns(token).exchange(exchange));
+		expect(findToken(token, { recorded })).toBeUndefined();
+		expect(encoded.filter((form) => recorded.includes(form))).toEqual([]);
+		expect(SECRET.exec(recorded)).toBeNull();
+		expect(recorded).not.toContain('undefined');
 		if (!/JSON$|stream$/.test(what)) return;
-		expect(kept).toContain(own);
-		expect(kept).toContain('completed');
-		expect(kept).not.toContain('9317');
+		expect(recorded).toContain(ownText);
+		expect(recorded).toContain('completed');
+		expect(recorded).not.toContain('9317');
 	});
 
 	const isKept = { msg: 'HTTP 429', percentage: '77 %', type: 'labs_status_updated', file_urls: 1 };
@@ -128,8 +128,8 @@ describe('what is kept of an exchange', () => {
 		['{"id":1}\n{"url":"/a.png"}\n{"m', '{"id":1}\n{"url":"/files/1.png"}\n{"m'],
 		[JSON.stringify({ failure_reason: 'No task', status: 'cancelled', errmsg: 'No', ...isKept })],
 		['{"histories":[],"organization":1,"base_resp":2,"b64_json":3,"pagination":4}'],
-	])('has stand-ins for all that is not known to be harmless: %s', (text, kept = text) => {
-		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(kept);
+	])('has stand-ins for all that is not known to be harmless: %s', (text, recorded = text) => {
+		expect(keptOf(exchangeOf('GET', '/v1/video/me', text))[0]!.text).toBe(recorded);
 	});
 
 	test.each([
@@ -148,7 +148,7 @@ describe('what is kept of an exchange', () => {
 
 	test('is not written with the token in it', () => {
 		for (const form of [...forms, ...encoded])
-			expect(() => toJson({ made: form } as Recording, token)).toThrow('Nothing was written');
+			expect(() => toJson({ startedAt: form } as Recording, token)).toThrow('Nothing was written');
 	});
 });
 
@@ -179,12 +179,15 @@ describe('what is recorded of the wire', () => {
 		['deflate', deflateSync(line), line],
 		['br', brotliCompressSync(line), line],
 		['acme', gzipSync(line), undefined],
-	])('an answer in the coding %s is text, or a file of which nothing is kept', async (...row) => {
-		const [coding, body, text] = row;
-		const exchange = await pass([body], { 'content-encoding': coding });
-		expect([exchange.path, textsOf(exchange)]).toEqual(['//a.example/b', [text]]);
-		expect(keptOf(exchange)[0]!.base64 ?? '').toMatch(/^A*$/);
-	});
+	])(
+		'an answer in the coding %s is text, or a file of which nothing is recorded',
+		async (...row) => {
+			const [coding, body, text] = row;
+			const exchange = await pass([body], { 'content-encoding': coding });
+			expect([exchange.path, textsOf(exchange)]).toEqual(['//a.example/b', [text]]);
+			expect(keptOf(exchange)[0]!.base64 ?? '').toMatch(/^A*$/);
+		},
+	);
 
 	test.each([
 		['', event, 1],

@@ -42,7 +42,13 @@ function declaredNames(path: string) {
 
 const PATHS = [
 	...['nodes/**/*.ts', 'credentials/**/*.ts', 'simulator/**/*.mts', 'demo/*.mts', 'bench/**/*.mts'],
-	...['test/faults/*.mts', 'test/service/*.mts', 'test/worlds/*.mts'],
+	...[
+		'test/faults/*.mts',
+		'test/service/*.mts',
+		'test/worlds/*.mts',
+		'check/*.mts',
+		'test/check/*.ts',
+	],
 ];
 
 test('no value, parameter, field or method has a name that the glossary replaces', () => {
