@@ -4,7 +4,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { FREE, isGood, runFree, runNode, runPaid, startRun, type Session } from './operations.mts';
 import { StandIns, type Recording } from './recording.mts';
-import { maybeCharged, edgeRow, isNotThere, rowsOf, voiceIn } from './rows.mts';
+import { maybeCharged, edgeRow, isAnswered, isNotThere, rowsOf, voiceIn } from './rows.mts';
 import { holdSocket, record } from './wire.mts';
 
 const PAGE_TIMEOUT_MS = 3_000;
@@ -18,7 +18,7 @@ export async function check(session: Session, pay: string[]): Promise<void> {
 	const { onStep = () => {} } = session;
 	onStep('the account, voices, history, and a task that does not exist');
 	const runs = await runFree(session);
-	if (!runs.some((run) => run.operation !== 'missing' && isGood(run))) return;
+	if (!runs.some((run) => run.operation !== 'missing' && (isGood(run) || isAnswered(run)))) return;
 	onStep('other pages, a wrong token, and ten seconds of WebSocket');
 	await askMore(session);
 	await runPaid(session, pay, voiceIn(runs.find(({ operation }) => operation === 'voices')!));

@@ -69,6 +69,10 @@ function troubleOf(exchange: Exchange): string | undefined {
 	return `HTTP ${status}${wait} with ${kind}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
+/** True if the service has answered with JSON that reports no failure, even if the node cannot read it. */
+export const isAnswered = ({ exchanges }: Run) =>
+	exchanges.some((each) => troubleOf(each) === undefined);
+
 /** Returns the answer to a free operation: the first that the node can read, otherwise the last. */
 function answerIn({ exchanges }: Pick<Run, 'exchanges'>): Exchange | undefined {
 	// After a refusal, the node also reads the account.

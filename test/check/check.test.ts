@@ -122,6 +122,14 @@ test.concurrent.each<Row>([
 		['speech'],
 	],
 	[
+		'one that has only voices, where the node does not look',
+		({ url }, response) =>
+			url!.includes('/voices')
+				? response.end('{"data":{"page":{"content":[{"voice_id":1}]}}}')
+				: response.writeHead(404).end('{}'),
+		[/Voices \| different \| fields: data.page.content.voice_id; not where the node looks \|/],
+	],
+	[
 		'one in a dialect that nobody knows',
 		dialect(),
 		[
