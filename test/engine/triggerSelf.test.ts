@@ -284,9 +284,9 @@ describe('where a sub-workflow is called after the trigger', () => {
 
 		it.each(ID_STATES)(
 			'others of another prompt are told within seconds while one is made, whose id is %s',
-			async (_, told) => {
+			async (_, reported) => {
 				const trigger = await follow();
-				onCreate({ sse: [told!, { delayMs: 200_000 }, done([made('own')]), 'END'] });
+				onCreate({ sse: [reported!, { delayMs: 200_000 }, done([made('own')]), 'END'] });
 				await create('P');
 				list('foreign', { prompt: 'Q' });
 				await pass(75);
@@ -297,9 +297,9 @@ describe('where a sub-workflow is called after the trigger', () => {
 		// The history may have another id for it than the one that was told.
 		it.each(ID_STATES)(
 			'others of the same prompt are told once it is done: %s',
-			async (_, told) => {
+			async (_, reported) => {
 				const trigger = await follow();
-				onCreate({ sse: [told!, { delayMs: 200_000 }, done([made('own')]), 'END'] });
+				onCreate({ sse: [reported!, { delayMs: 200_000 }, done([made('own')]), 'END'] });
 				await create('P');
 				list('foreign');
 				await pass(180, 5);
@@ -317,8 +317,8 @@ describe('where a sub-workflow is called after the trigger', () => {
 			'nor does one that the history has under another id and address: %s',
 			async (when, delayMs) => {
 				const trigger = await follow();
-				const told = event({ status: 'processing', id: 'own' });
-				onCreate({ sse: [told, { delayMs }, done([made('own')]), 'END'] });
+				const reported = event({ status: 'processing', id: 'own' });
+				onCreate({ sse: [reported, { delayMs }, done([made('own')]), 'END'] });
 				await create('P');
 				await pass(5);
 				list(`listed ${when}`);

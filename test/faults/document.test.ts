@@ -51,7 +51,7 @@ function document(): string {
 		...rows.map(lineOf),
 		'',
 	]);
-	const lost = Object.entries(LOST).map(([what, why]) => `- **${what}**: ${why}.`);
+	const lost = Object.entries(LOST).map(([what, reason]) => `- **${what}**: ${reason}.`);
 	return [HEAD, ...tables, KILLED, ...lost, ''].join('\n');
 }
 

@@ -27,7 +27,7 @@ const filesOf = (outcome: object) => (outcome as { files?: GeneratedFile[] }).fi
 type Ending = 'finish' | 'finishBroken';
 const ENDINGS: Ending[] = ['finish', 'finishBroken'];
 /** What comes of these parts when so many files were asked for; `early`: before the stream had ended. */
-function hear(parts: Array<string | Uint8Array>, ending: Ending = 'finish', expected?: number) {
+function readAll(parts: Array<string | Uint8Array>, ending: Ending = 'finish', expected?: number) {
 	const progress: Array<{ status: string; id?: string }> = [];
 	const note = (status: string, id?: string) => void progress.push({ status, id });
 	const events = new GenerationEvents(SOURCE, 'video', note, expected);
@@ -171,31 +171,31 @@ it.each<[string, stream: string, outcome: object, words?: string[]]>([
 ])('%s', (...row) => {
 	const [, stream, outcome, words] = row;
 	for (const parts of [[stream], [...stream]]) {
-		const heard = hear(parts);
-		expect(heard.outcome).toMatchObject(outcome);
-		if (words) expect(heard.words).toEqual(words);
+		const received = readAll(parts);
+		expect(received.outcome).toMatchObject(outcome);
+		if (words) expect(received.words).toEqual(words);
 	}
 });
 
 it('an answer that is the file itself is the result, unless it breaks off', () => {
 	const file = Buffer.concat([Buffer.from('\0\0\0\x18ftypmp42\n\n{'), Buffer.alloc(99, 0xff)]);
 	const parts = [file.subarray(0, 20), file.subarray(20)];
-	const [made] = filesOf(hear(parts).outcome);
+	const [made] = filesOf(readAll(parts).outcome);
 	const [, base64 = ''] = made!.fileUrl.split('data:;base64,');
 	expect(Buffer.from(base64, 'base64').equals(file)).toBe(true);
 	expect(made!.raw).toEqual({});
-	expect(hear(parts, 'finishBroken').outcome).toEqual(lost(/response ended early/));
+	expect(readAll(parts, 'finishBroken').outcome).toEqual(lost(/response ended early/));
 });
 
 it('an answer that broke off was not empty', () => {
 	for (const part of ['[{"id":"v1","file_ur', ': beat\n\n'])
-		expect(hear([part], 'finishBroken').outcome).toEqual(lost(/response ended early/));
-	expect(hear([], 'finishBroken').outcome).toEqual(lost(/empty/));
+		expect(readAll([part], 'finishBroken').outcome).toEqual(lost(/response ended early/));
+	expect(readAll([], 'finishBroken').outcome).toEqual(lost(/empty/));
 });
 
 it('the files are there as soon as the completion is, and an end without one tells the id', () => {
-	expect(hear([STREAM])).toMatchObject({ early: true });
-	expect(hear([completion(withoutFile)]).progress).toMatchObject([{ id: 'v1' }]);
+	expect(readAll([STREAM])).toMatchObject({ early: true });
+	expect(readAll([completion(withoutFile)]).progress).toMatchObject([{ id: 'v1' }]);
 });
 
 describe('completions that come one per video', () => {
@@ -212,16 +212,21 @@ describe('completions that come one per video', () => {
 		['a completion is cut in two', [one, other, half], false, ['a', 'b'], ENDINGS],
 	])('all count, in the order they came: %s', (_, events, early, ids, cutBy) => {
 		for (const ending of ENDINGS) {
-			const heard = hear(events, ending, 3);
+			const received = readAll(events, ending, 3);
 			const isCut =
-				'interruptionReason' in heard.outcome && heard.outcome.interruptionReason !== undefined;
-			const found = { early: heard.early, ids: filesOf(heard.outcome).map(({ id }) => id), isCut };
+				'interruptionReason' in received.outcome &&
+				received.outcome.interruptionReason !== undefined;
+			const found = {
+				early: received.early,
+				ids: filesOf(received.outcome).map(({ id }) => id),
+				isCut,
+			};
 			expect(found).toEqual({ early, ids, isCut: cutBy.includes(ending) });
 		}
 	});
 
 	const addressesOf = (...events: string[]) =>
-		filesOf(hear(events, 'finish', 3).outcome).map(({ fileUrl }) => fileUrl.slice(26));
+		filesOf(readAll(events, 'finish', 3).outcome).map(({ fileUrl }) => fileUrl.slice(26));
 
 	it('are the same files when they are repeated with addresses signed anew', () => {
 		const repeated = ['a', 'ab', 'abc'].map((paths, time) =>
@@ -249,10 +254,10 @@ describe('completions that come one per video', () => {
 
 	it('are a failure when all have failed', () => {
 		const all = ['a', 'b', 'c'].map((id) => completion({ ...unsafe('failed'), id }));
-		const { early, outcome } = hear(all, 'finish', 3);
+		const { early, outcome } = readAll(all, 'finish', 3);
 		expect({ early, ...outcome }).toEqual({ early: true, ...failed('UNSAFE_GENERATION') });
 		const plain = JSON.stringify(['a', 'b', 'c'].map((id) => ({ ...unsafe('failed'), id })));
-		expect(hear([plain], 'finish', 3).outcome).toEqual(failed('UNSAFE_GENERATION'));
+		expect(readAll([plain], 'finish', 3).outcome).toEqual(failed('UNSAFE_GENERATION'));
 	});
 });
 
@@ -261,20 +266,28 @@ it.each([
 	['an event', status],
 ])('the ID in an envelope in %s is told', (_, tell) => {
 	for (const more of [{}, { status: 'processing' }, { status: 'completed' }]) {
-		const { progress } = hear([tell({ success: true, data: { id: 'v1', ...more } })]);
+		const { progress } = readAll([tell({ success: true, data: { id: 'v1', ...more } })]);
 		expect(progress.map(({ id }) => id)).toContain('v1');
 	}
 	const refused = { success: true, data: { ...unsafe('failed'), id: 'x' } };
-	expect(hear([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
+	expect(readAll([tell(refused)]).outcome).toMatchObject(failed('UNSAFE_GENERATION'));
 });
 
 test('the ids beside an error are none of files that still come', () => {
-	const { outcome, progress } = hear([status({ error: 'UNSAFE', ids: ['a', 'b'] })], 'finish', 2);
+	const { outcome, progress } = readAll(
+		[status({ error: 'UNSAFE', ids: ['a', 'b'] })],
+		'finish',
+		2,
+	);
 	expect({ outcome, progress }).toEqual({ outcome: failed('UNSAFE'), progress: [] });
 });
 
 test('what is beside a file is not another file in progress', () => {
-	const { outcome, progress } = hear([status({ ...ITEM, data: { id: 'details' } })], 'finish', 2);
+	const { outcome, progress } = readAll(
+		[status({ ...ITEM, data: { id: 'details' } })],
+		'finish',
+		2,
+	);
 	expect(outcome).toMatchObject({ files: [{ id: 'v1' }], interruptionReason: undefined });
 	expect(progress.map(({ id }) => id)).toEqual(['v1']);
 });
@@ -284,7 +297,7 @@ it.each([
 	['an event', status],
 ])('the details in an envelope of a refusal in %s are no progress', (_, tell) => {
 	for (const data of [{ status: 429 }, { message: 'Slow down' }]) {
-		const { progress } = hear([tell({ success: false, message: 'Too many requests', data })]);
+		const { progress } = readAll([tell({ success: false, message: 'Too many requests', data })]);
 		expect(progress).toEqual([]);
 	}
 });
@@ -358,21 +371,24 @@ describe('one of several that is refused', () => {
 			'No',
 		],
 	])('%s: the others are heard', (_, events, early, ids, reason) => {
-		const heard = hear(events as string[], 'finish', 4);
-		const outcome = heard.outcome as {
+		const received = readAll(events as string[], 'finish', 4);
+		const outcome = received.outcome as {
 			files: GeneratedFile[];
 			interruptionReason?: string;
 			reason?: string;
 		};
-		expect({ early: heard.early, ids: outcome.files.map(({ id }) => id) }).toEqual({ early, ids });
+		expect({ early: received.early, ids: outcome.files.map(({ id }) => id) }).toEqual({
+			early,
+			ids,
+		});
 		expect([outcome.interruptionReason, outcome.reason]).toEqual([undefined, reason]);
 	});
 
 	it('is one of those that a failed job lists, and the job itself is none', () => {
 		const job = { id: 'job', status: 'failed', error: 'One failed' };
 		const going = { id: 'a', status: 'processing' };
-		const told = status({ ...job, data: [{ id: 'x', status: 'failed', error: 'No' }, going] });
-		expect(hear([told, a!], 'finish', 2).outcome).toMatchObject({
+		const reported = status({ ...job, data: [{ id: 'x', status: 'failed', error: 'No' }, going] });
+		expect(readAll([reported, a!], 'finish', 2).outcome).toMatchObject({
 			files: [{ id: 'a' }],
 			failedIds: ['x'],
 			reason: 'No',
@@ -394,7 +410,7 @@ describe('one of several that is refused', () => {
 			},
 		],
 	])('in a list beside others, %s: an error event tells of them all', (_, data) => {
-		const { outcome, progress } = hear([error(data), b!], 'finish', 4);
+		const { outcome, progress } = readAll([error(data), b!], 'finish', 4);
 		const isFile = (id: string) => expect.objectContaining({ id }) as unknown;
 		expect(outcome).toMatchObject({
 			files: [isFile('a'), isFile('b')],
@@ -412,14 +428,14 @@ describe('one of several that is refused', () => {
 	])('a list within a record says what it says by itself: %s', (_, list) => {
 		const inRecord = { id: 'job', status: 'processing', data: list };
 		for (const tell of [status, (data: unknown) => event('done_complete', JSON.stringify(data))])
-			for (const told of [[], [bare]]) {
+			for (const reported of [[], [bare]]) {
 				const [alone, within] = [list, inRecord].map((data) => {
-					const { progress, ...heard } = hear([tell(data), ...told], 'finish', 3);
+					const { progress, ...received } = readAll([tell(data), ...reported], 'finish', 3);
 					const ids = new Set(progress.map(({ id }) => id));
 					ids.delete('job');
 					// Only the words of a record are quoted.
-					const outcome = { ...heard.outcome, text: undefined };
-					return { ...heard, outcome, words: [], ids };
+					const outcome = { ...received.outcome, text: undefined };
+					return { ...received, outcome, words: [], ids };
 				});
 				expect(within).toEqual(alone);
 			}
@@ -431,15 +447,15 @@ describe('one of several that is refused', () => {
 		['words of progress', [{ id: 'upload', status: 'pending' }]],
 		['URLs', [{ id: 'upload', url: `${HOST}/photo.png` }, `${HOST}/photo.png`]],
 	])('images of the request, with their %s, are none of its files', (_, images) => {
-		const { progress } = hear([status({ id: 'v1', status: 'uploading_images', images })]);
+		const { progress } = readAll([status({ id: 'v1', status: 'uploading_images', images })]);
 		expect(progress).toEqual([{ status: 'uploading_images', id: 'v1' }]);
 		const refusal = error({ id: 'v1', error: 'UNSAFE', images });
-		expect(hear([refusal, a!], 'finish', 3).outcome).toMatchObject({ failedIds: ['v1'] });
+		expect(readAll([refusal, a!], 'finish', 3).outcome).toMatchObject({ failedIds: ['v1'] });
 	});
 
 	it('counts for no other one once its file has come', () => {
 		const takenBack = error({ id: 'a', error: 'UNSAFE' });
-		const { outcome } = hear([takenBack, a!, b!, c!], 'finish', 4);
+		const { outcome } = readAll([takenBack, a!, b!, c!], 'finish', 4);
 		expect(outcome).not.toHaveProperty('reason', 'UNSAFE');
 		expect(outcome).toMatchObject({ failedIds: [] });
 	});
@@ -449,19 +465,19 @@ describe('one of several that is refused', () => {
 		['at once', [ofJob.join('')]],
 		['in a growing list', [1, 2, 3].map((count) => completion(...jobFiles.slice(0, count)))],
 	])('is told with the ID of the job, which its files have, too: %s', (_, events) => {
-		const { outcome } = hear([error({ id: 'job', error: 'UNSAFE' }), ...events], 'finish', 4);
+		const { outcome } = readAll([error({ id: 'job', error: 'UNSAFE' }), ...events], 'finish', 4);
 		expect(outcome).toMatchObject({ reason: 'UNSAFE', failedIds: [null] });
 		expect((outcome as StreamResult).interruptionReason).toBeUndefined();
 	});
 
 	it('is told with the ID of the job, which the file before it has, too', () => {
-		const { outcome } = hear([ofJob[0]!, error({ id: 'job', error: 'UNSAFE' })], 'finish', 2);
+		const { outcome } = readAll([ofJob[0]!, error({ id: 'job', error: 'UNSAFE' })], 'finish', 2);
 		expect(outcome).toMatchObject({ files: [{ id: 'job' }], reason: 'UNSAFE', failedIds: [null] });
 	});
 
 	it('is one of all: nothing else was told', () => {
 		const isAll = { early: false, outcome: { kind: 'generationFailed', text: 'UNSAFE' } };
-		expect(hear([bare], 'finish', 4)).toMatchObject(isAll);
+		expect(readAll([bare], 'finish', 4)).toMatchObject(isAll);
 		// Where nothing says that the stream is over, the error may be about one of them.
 		const silent = new GenerationEvents(SOURCE, 'video', undefined, 4);
 		silent.push(Buffer.from(bare));
@@ -478,35 +494,38 @@ describe('one of several that is refused', () => {
 		const done = new GenerationEvents(SOURCE, 'video', undefined, 4);
 		done.push(Buffer.from(bare + event('end', '[DONE]')));
 		expect(done.finish()).toMatchObject({ kind: 'generationFailed' });
-		expect(hear([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
+		expect(readAll([error([])], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// Where others may be in progress, the history is searched although the service ended the stream.
 		const isSearched = { outcome: { kind: 'lost' } };
 		const entries = [{ status: 'failed', error: 'UNSAFE' }, { status: 'processing' }];
 		const lists = [entries, entries.toReversed(), { data: entries }].map((list) => [status(list)]);
-		const told = [[bare, status('processing')], [own], [own, status('processing')]];
-		for (const events of [...told, ...lists]) {
-			expect(hear(events, 'finish', 4)).toMatchObject(isSearched);
+		const reported = [[bare, status('processing')], [own], [own, status('processing')]];
+		for (const events of [...reported, ...lists]) {
+			expect(readAll(events, 'finish', 4)).toMatchObject(isSearched);
 		}
 		// An entry that has failed is not in progress, whatever its status says.
 		const stale = status({ status: 'processing', error: 'UNSAFE' });
-		expect(hear([stale], 'finish', 4).outcome.kind).toBe('generationFailed');
+		expect(readAll([stale], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// So are the entries of a failed record that say nothing of themselves.
 		const silentEntries = { status: 'failed', data: [{ id: 'a' }, { id: 'b' }] };
-		expect(hear([status(silentEntries)], 'finish', 4).outcome.kind).toBe('generationFailed');
+		expect(readAll([status(silentEntries)], 'finish', 4).outcome.kind).toBe('generationFailed');
 		// An error about a job tells of all failures in its list.
 		const failures = ['a', 'b'].map((id) => ({ id, status: 'failed' }));
 		const listing = error({ id: 'job', error: 'UNSAFE', data: failures });
-		expect(hear([listing], 'finish', 2)).toMatchObject({ outcome: failed('UNSAFE'), early: true });
-		expect(hear([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });
-		expect(hear([error('Too many tasks')], 'finish', 4)).toMatchObject({ early: false });
+		expect(readAll([listing], 'finish', 2)).toMatchObject({
+			outcome: failed('UNSAFE'),
+			early: true,
+		});
+		expect(readAll([bare], 'finish', 1)).toMatchObject({ ...isAll, early: true });
+		expect(readAll([error('Too many tasks')], 'finish', 4)).toMatchObject({ early: false });
 	});
 
 	it('leaves the others to the history where the stream breaks', () => {
 		const [isLost, isCut] = [{ kind: 'lost' }, { interruptionReason: 'broken' }];
 		const broken = (...events: Array<string | undefined>) => {
-			const told = new GenerationEvents(SOURCE, 'video', undefined, 4);
-			for (const one of events) told.push(Buffer.from(one!));
-			return shown(told.finishBroken('broken'));
+			const reported = new GenerationEvents(SOURCE, 'video', undefined, 4);
+			for (const one of events) reported.push(Buffer.from(one!));
+			return shown(reported.finishBroken('broken'));
 		};
 		expect(broken(own)).toMatchObject(isLost);
 		expect(broken(bare, status('processing'))).toMatchObject(isLost);
@@ -517,16 +536,16 @@ describe('one of several that is refused', () => {
 		const isEarly = {
 			outcome: { interruptionReason: expect.stringContaining('early') as unknown },
 		};
-		expect(hear([own, a!, b!], 'finish', 4)).toMatchObject(isEarly);
+		expect(readAll([own, a!, b!], 'finish', 4)).toMatchObject(isEarly);
 		const listed = event(
 			'done_complete',
 			JSON.stringify({ data: [{ ...unsafe('failed'), id: 'x' }] }),
 		);
-		expect(hear([listed, a!, b!], 'finish', 4)).toMatchObject(isEarly);
+		expect(readAll([listed, a!, b!], 'finish', 4)).toMatchObject(isEarly);
 	});
 
 	it('lets nobody wait for files that have all come', () => {
-		const words = (...events: string[]) => hear(events, 'finish', 2).words;
+		const words = (...events: string[]) => readAll(events, 'finish', 2).words;
 		const [one, two] = ['1', '2'].map((id) => ({ ...ITEM, id, file_url: `${FILE}?${id}` }));
 		expect(words(completion(one, two))).toEqual([]);
 		expect(words(completion(one), completion(two))).toEqual(['partially completed']);
@@ -534,7 +553,7 @@ describe('one of several that is refused', () => {
 	});
 
 	it('tells its id, by which the history knows it', () => {
-		expect(hear([own], 'finish', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
+		expect(readAll([own], 'finish', 4).progress).toEqual([{ status: 'failed', id: 'x' }]);
 	});
 });
 
@@ -544,18 +563,18 @@ describe('of lines of JSON', () => {
 	it('a file that came before the stream broke is kept', () => {
 		const inline = `data:image/png;base64,${'iVBORw0KGgo'.padEnd(31_000, 'A')}`;
 		const parts = [line({ status: 'starting' }), line({ id: 'v1', file_url: inline }), '{"st'];
-		expect(filesOf(hear(parts, 'finishBroken', 2).outcome)).toHaveLength(1);
+		expect(filesOf(readAll(parts, 'finishBroken', 2).outcome)).toHaveLength(1);
 	});
 
 	it('each counts when it comes, also after a long one', () => {
 		const preview = line({ status: 'processing', preview: 'A'.repeat(40_000) });
-		expect(hear([preview, line(ITEM)])).toMatchObject({ early: true, outcome: COMPLETED });
+		expect(readAll([preview, line(ITEM)])).toMatchObject({ early: true, outcome: COMPLETED });
 	});
 });
 
 it('a file that is told without its ID first is the same file', () => {
 	const [a, b] = ['a', 'b'].map((id) => ({ ...ITEM, id, file_url: `${HOST}/${id}.mp4` }));
 	const first = completion({ ...a, id: undefined });
-	expect(hear([first, completion(a)], 'finish', 2).early).toBe(false);
-	expect(filesOf(hear([first, completion(a, b)], 'finish', 2).outcome)).toHaveLength(2);
+	expect(readAll([first, completion(a)], 'finish', 2).early).toBe(false);
+	expect(filesOf(readAll([first, completion(a, b)], 'finish', 2).outcome)).toHaveLength(2);
 });

@@ -40,6 +40,13 @@ function declaredNames(path: string) {
 	return names;
 }
 
+/** Words that say in each test something else. */
+const BANNED_IN_TESTS = new Set(
+	'told mine asked got heard hear begun most underWay news reading begins why soon'.split(' '),
+);
+/** What is in a table of an example, or is used in too many places. */
+const KNOWN = ['test/nightly/verdict.mts begun', 'test/engine/triggerSetup.ts told'];
+
 const PATHS = [
 	...['nodes/**/*.ts', 'credentials/**/*.ts', 'simulator/**/*.mts', 'demo/*.mts', 'bench/**/*.mts'],
 	...[
@@ -51,13 +58,19 @@ const PATHS = [
 	],
 ];
 
-test('no value, parameter, field or method has a name that the glossary replaces', () => {
-	const paths = globSync(PATHS).sort();
-	const found = paths.flatMap((path) =>
-		declaredNames(path)
-			.filter(({ name }) => BANNED.has(name))
-			.map(({ name, line }) => `${path}:${line} ${name}`),
-	);
-	expect(paths.length).toBeGreaterThan(100);
-	expect(found).toEqual([]);
-});
+test.each([
+	['the code', PATHS, BANNED],
+	['tests', ['test/**/*.ts', 'test/**/*.mts'], BANNED_IN_TESTS],
+])(
+	'no value, parameter, field or method of %s has a name that the glossary replaces',
+	(_, globs, banned) => {
+		const paths = globSync(globs).sort();
+		const found = paths.flatMap((path) =>
+			declaredNames(path)
+				.filter(({ name }) => banned.has(name) && !KNOWN.includes(`${path} ${name}`))
+				.map(({ name, line }) => `${path}:${line} ${name}`),
+		);
+		expect(paths.length).toBeGreaterThan(100);
+		expect(found).toEqual([]);
+	},
+);

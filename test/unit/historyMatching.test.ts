@@ -26,7 +26,7 @@ type Other = Partial<MediaRequest> & {
 };
 
 /** A request whose stream was lost when it was sent. */
-function lost({ isHeard, receivedFiles: receivedFiles, ...fields }: Other): MediaRequest {
+function lost({ isHeard, receivedFiles, ...fields }: Other): MediaRequest {
 	const request = sent(fields);
 	if (!isHeard) request.searchUntil = request.sentAt + 10 * MINUTE;
 	if (!receivedFiles) return request;

@@ -79,7 +79,7 @@ describe('all records of a paged list', () => {
 	});
 
 	it('are refused as too many when pages go on for ever', async () => {
-		const reading = read((page) => ({ data: records(100, page * 100) }));
-		await expect(reading).rejects.toMatchObject({ kind: 'tooLarge' });
+		const pages = read((page) => ({ data: records(100, page * 100) }));
+		await expect(pages).rejects.toMatchObject({ kind: 'tooLarge' });
 	});
 });

@@ -219,7 +219,7 @@ describe('the voice picker', () => {
 		};
 		const picker = context as unknown as ILoadOptionsFunctions;
 		const found = await searchVoices.call(picker, filter);
-		return { ...found, sentQueries: sentQueries, names: found.results.map(({ name }) => name) };
+		return { ...found, sentQueries, names: found.results.map(({ name }) => name) };
 	}
 	const voices = (count: number) =>
 		Array.from({ length: count }, (_, n) => ({ voice_id: `v${n}`, name: `N${n}` }));
@@ -227,7 +227,7 @@ describe('the voice picker', () => {
 	it('searches all pages by itself where the search of the service finds nothing', async () => {
 		const all: object[] = voices(250);
 		all[222] = { ...all[222], language: 'de' };
-		const { names, sentQueries: sentQueries } = await pick((page, search) => {
+		const { names, sentQueries } = await pick((page, search) => {
 			const found = search === undefined ? all.slice(page * 100, (page + 1) * 100) : [];
 			return { voices: found, total: search === undefined ? 250 : 0 };
 		}, 'german');

@@ -143,7 +143,7 @@ describe('a wait', () => {
 	}
 
 	it('reads earlier when the channel is back or lost', async () => {
-		const { found, announce: announce } = waiting();
+		const { found, announce } = waiting();
 		await jest.advanceTimersByTimeAsync(1000);
 		announce('reconnected');
 		await jest.advanceTimersByTimeAsync(3000);

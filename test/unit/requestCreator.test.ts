@@ -55,17 +55,25 @@ test.each([
 	['the entry has fewer words', 'Scene 12', 'Scene 1', false],
 	['the entry has other words', 'A boat', 'A house', false],
 	['no words, but other signs', '🚢', '🏠', false],
-])('who owns a video that comes after a lost stream: %s', async (_, asked, prompt, expected) => {
-	const credential = { accountKey: `lost ${asked}` } as Credential;
-	const now = Date.now();
-	ledgerOf(credential).add(
-		sent({ prompt: asked, creator: { id: 'own' }, sentAt: now - 60_000, searchUntil: now }),
-	);
-	const record = { id: 'late', prompt, file_url: `${SERVICE}/files/late.mp4` };
-	const [entry] = toHistoryEntries([record], SERVICE);
-	const isOwn = isCreatedByOwnExecution(entry!, credential, () => true, AbortSignal.timeout(5000));
-	expect(await isOwn).toBe(expected);
-});
+])(
+	'who owns a video that comes after a lost stream: %s',
+	async (_, sentPrompt, prompt, expected) => {
+		const credential = { accountKey: `lost ${sentPrompt}` } as Credential;
+		const now = Date.now();
+		ledgerOf(credential).add(
+			sent({ prompt: sentPrompt, creator: { id: 'own' }, sentAt: now - 60_000, searchUntil: now }),
+		);
+		const record = { id: 'late', prompt, file_url: `${SERVICE}/files/late.mp4` };
+		const [entry] = toHistoryEntries([record], SERVICE);
+		const isOwn = isCreatedByOwnExecution(
+			entry!,
+			credential,
+			() => true,
+			AbortSignal.timeout(5000),
+		);
+		expect(await isOwn).toBe(expected);
+	},
+);
 
 const UUID = '0b4c2f6e-8a1d-4c57-9e3b-5d7f1a2c3e4f';
 const anImage = { type: 'image', file_url: `${SERVICE}/files/7.png` };
@@ -110,7 +118,7 @@ test.each<[string, expected: boolean, fields: object]>([
 
 test('it is noted which ended requests the history has shown, and stays so', () => {
 	const credential = { accountKey: 'listed' } as Credential;
-	const told = ['open', 'listed', 'missing', '7'].map((id) => {
+	const requests = ['open', 'listed', 'missing', '7'].map((id) => {
 		const one = sent({ announcedIds: [id], searchUntil: id === 'open' ? undefined : 1 });
 		ledgerOf(credential).add(one);
 		return one;
@@ -119,7 +127,7 @@ test('it is noted which ended requests the history has shown, and stays so', () 
 	const records = [{ id: 'open' }, { id: 'listed' }, { id: '7', ...anImage }];
 	for (const shown of [records, []]) {
 		noteListedRequests(credential, toHistoryEntries(shown, SERVICE));
-		expect(told.map(({ isListed }) => isListed)).toEqual([undefined, true, false, false]);
+		expect(requests.map(({ isListed }) => isListed)).toEqual([undefined, true, false, false]);
 	}
 });
 

@@ -70,21 +70,21 @@ describe('the circuit breaker', () => {
 		breaker.onSent();
 		expect(breaker.delayMs).toBeLessThanOrEqual(0);
 
-		const { breaker: away } = opened(true);
+		const { breaker: unavailable } = opened(true);
 		pass(1);
-		away.onSent();
+		unavailable.onSent();
 		const probedAt = monotonicNow();
 		pass(60);
-		expect(away.delayMs).toBe(Infinity);
+		expect(unavailable.delayMs).toBe(Infinity);
 		// It was refused, which does not show that the outage is over; another probe follows.
-		away.onFailure(probedAt, false);
-		expect([away.isOutage, away.delayMs]).toEqual([true, 2000]);
+		unavailable.onFailure(probedAt, false);
+		expect([unavailable.isOutage, unavailable.delayMs]).toEqual([true, 2000]);
 		pass(2);
-		expect(away.delayMs).toBeLessThanOrEqual(0);
+		expect(unavailable.delayMs).toBeLessThanOrEqual(0);
 		// So does one after a probe that was canceled.
-		away.onSent();
-		away.onEnd(monotonicNow(), false);
-		expect([away.isOutage, away.delayMs <= 0]).toEqual([true, true]);
+		unavailable.onSent();
+		unavailable.onEnd(monotonicNow(), false);
+		expect([unavailable.isOutage, unavailable.delayMs <= 0]).toEqual([true, true]);
 	});
 
 	test('takes no late failure for a new outage', () => {
