@@ -19,6 +19,7 @@ import {
 import { pass } from './time';
 import {
 	activate,
+	type ActiveTrigger,
 	beginCalled,
 	callOf,
 	CALLER,
@@ -207,6 +208,63 @@ describe('two triggers in one workflow', () => {
 		const foreign = await createTask('Somebody else’s');
 		await trigger.until(`completed ${foreign} 100`);
 		expect(told(trigger).has(taskOf('Its own').id)).toBe(isTold);
+	});
+});
+
+describe('two workflows of which each creates what the other listens for', () => {
+	type Settings = Pick<TriggerSetting, 'parameters' | 'behind' | 'nodeName'>;
+	/** Publishes one, with an execution of `create` for each event; what loops is ended by an error. */
+	const publish = async (
+		workflowId: string,
+		settings: Settings,
+		create: (number: number) => Promise<unknown>,
+	) =>
+		await activate({
+			workflowId,
+			...settings,
+			async execute(_, number) {
+				if (number < 5) await create(number);
+				return undefined;
+			},
+		});
+
+	it('start each other once by their sub-workflows, and others are told of everything', async () => {
+		await start({ pace: 0.05 });
+		const calling = async (id: string) =>
+			await publish(id, { behind: [callOf(`sub-${id}`)] }, async (number) => {
+				const subject = { ...workflow(node(speech(`${id} ${number}`))), id: `sub-${id}` };
+				good(await (await beginCalled(subject, {}, id)).finished);
+			});
+		const [one, two] = [await calling('one'), await calling('two')];
+		const three = await activate({ workflowId: 'three' });
+		await createTask('Foreign');
+		await three.has(5);
+		const last = await createTask('[sim:slow=20] Last');
+		await Promise.all(
+			[one, two, three].map(async (any) => await any.until(`completed ${last} 100`)),
+		);
+		const textsOf = (trigger: ActiveTrigger) =>
+			[...told(trigger)].map((id) => sim.tasks.get(String(id))!.input).sort();
+		expect(textsOf(one)).toEqual(['Foreign', '[sim:slow=20] Last', 'two 0']);
+		expect(textsOf(two)).toEqual(['Foreign', '[sim:slow=20] Last', 'one 0']);
+		expect(textsOf(three).slice(0, 2)).toEqual(['Foreign', '[sim:slow=20] Last']);
+	});
+
+	it('start each other once by their own nodes, one by speech and one by images', async () => {
+		await start({ pace: 0.05 });
+		fakeTime();
+		const creating = async (id: string, parameters: IDataObject, subject: IDataObject) =>
+			await publish(id, { parameters, nodeName: 'Start' }, async () => {
+				good(await run({ ...workflow(node(subject)), id }, { mode: 'trigger' }));
+			});
+		const activating = Promise.all([
+			creating('one', {}, image('By one')),
+			creating('two', generated, speech('By two')),
+		]);
+		const [[one, two]] = await Promise.all([activating, pass(3)]);
+		await createTask('Foreign');
+		await pass(400, 5);
+		expect([one.started.length, two.started.length]).toEqual([1, 1]);
 	});
 });
 

@@ -26,10 +26,14 @@ export const callOf = (id = 'workflow-under-test'): INode =>
 		{ workflowId: { __rl: true, mode: 'id', value: id } },
 		{ name: `Call ${id}`, type: 'n8n-nodes-base.executeWorkflow' },
 	);
-/** Begins an execution as one that the workflow with the trigger has called. */
-export async function beginCalled(...args: Parameters<typeof begin>) {
-	const running = await begin(...args);
-	running.currentRun().data.parentExecution = { workflowId: CALLER, executionId: '1' };
+/** Begins an execution as one that a workflow, the one with the trigger unless given, has called. */
+export async function beginCalled(
+	subject: Parameters<typeof begin>[0],
+	setting?: Parameters<typeof begin>[1],
+	workflowId = CALLER,
+) {
+	const running = await begin(subject, setting);
+	running.currentRun().data.parentExecution = { workflowId, executionId: '1' };
 	return running;
 }
 

@@ -3,6 +3,9 @@ import { ExecutionQueue } from '../../nodes/MediaGenerationTrigger/activation/ex
 
 /* What waits for a slot, and an old n8n; test/engine/triggerAgain.test.ts and trigger.test.ts do the rest. */
 
+/** What n8n tells of the workflow, and of the trigger in it. */
+const workflow = { getWorkflow: () => ({}), getNode: () => ({}) };
+
 test('what waits for a slot when the trigger is closed fetches nothing, and is told by the next activation', async () => {
 	const closing = new AbortController();
 	const fetchFiles = jest.fn(async () => await new Promise<never>(() => {}));
@@ -52,7 +55,7 @@ test('an execution that may have failed to start is not started again by an n8n 
 		closing: new AbortController().signal,
 		isCreatedDownstream: async () => await Promise.resolve(false),
 		api: { credential: { redact: { value: (value: unknown) => value } } },
-		context: { helpers, emit },
+		context: { ...workflow, helpers, emit },
 	} as unknown as Activation;
 	const queue = new ExecutionQueue(activation, { setState() {}, save() {}, reopen() {} });
 	const emission = { outboxKey: '1', name: 'completed', isFinal: true, json: {} };
@@ -83,7 +86,7 @@ test('what n8n could not start in the moment in which the trigger is closed is t
 			closing: closing.signal,
 			isCreatedDownstream: async () => await Promise.resolve(false),
 			api: { credential: { redact: { value: (value: unknown) => value } } },
-			context: { helpers: { createDeferredPromise: () => end }, emit },
+			context: { ...workflow, helpers: { createDeferredPromise: () => end }, emit },
 		} as unknown as Activation;
 		const queue = new ExecutionQueue(activation, outbox);
 		const emission = { outboxKey: '1', name: 'completed', isFinal: true, json: {} };
@@ -124,7 +127,7 @@ test.each([
 			warn,
 			isCreatedDownstream: async () => await Promise.resolve(false),
 			api: { credential: { redact: { value: (value: unknown) => value } } },
-			context: { helpers: { createDeferredPromise }, emit },
+			context: { ...workflow, helpers: { createDeferredPromise }, emit },
 		} as unknown as Activation;
 		const queue = new ExecutionQueue(activation, { setState, save() {}, reopen() {} });
 		const emission = { outboxKey: '1', name: 'completed', isFinal, json: {}, fetchFiles };

@@ -2,7 +2,11 @@ import type { INode, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow'
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
 import { enabledNodes } from '../../shared/n8n/internals';
-import { isCreatedByOwnExecution, type RequestCreator } from '../../shared/n8n/requestCreator';
+import {
+	isCreatedByOwnExecution,
+	type RequestCreator,
+	triggerKeyOf,
+} from '../../shared/n8n/requestCreator';
 import { findReachableNodes, findReportedOperation, mayCall } from '../../shared/n8n/selfStart';
 import { mayReport } from '../../shared/n8n/triggerEvents';
 import type { Activation } from './activation';
@@ -30,7 +34,9 @@ export function downstreamCreationCheck(
 			(node, trigger) =>
 				findReportedOperation(node, trigger) || mayHaveStartedTrigger(node, trigger),
 		);
-		const isOwnCreator = ({ id, calledBy }: RequestCreator) => {
+		const isOwnCreator = ({ id, calledBy, ancestors }: RequestCreator) => {
+			// Another workflow has created it because of what this one has created, so they start each other.
+			if (ancestors?.includes(triggerKeyOf(context))) return true;
 			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
 			if (calledBy !== workflowId) return false;

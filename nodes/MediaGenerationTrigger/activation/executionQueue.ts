@@ -10,6 +10,7 @@ import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
+import { noteExecution } from '../../shared/n8n/requestCreator';
 import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/outputRecord';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
@@ -99,7 +100,7 @@ export class ExecutionQueue {
 		emission: Emission,
 		itemPromise: Promise<INodeExecutionData>,
 	): Promise<boolean> {
-		const { context, closing } = this.activation;
+		const { context, api, closing, isManual } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await itemPromise;
 		if (closing.aborted) return true;
@@ -110,6 +111,7 @@ export class ExecutionQueue {
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
+		if (!isManual) noteExecution(context, api.credential, emission.subject, executionEnd.promise);
 		try {
 			context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		} catch (error) {

@@ -51,9 +51,10 @@ export interface MediaRequest {
 	hasHiddenInputs: boolean;
 	/**
 	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
-	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed.
+	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. `triggers` are the
+	 * triggers of this package that may have started the execution, and `ancestors` those that have led to their events.
 	 */
-	creator: { id: string; calledBy?: string };
+	creator: { id: string; calledBy?: string; triggers?: string[]; ancestors?: string[] };
 	/** When the last attempt began, in ms since 1970 by our clock. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */

@@ -1,4 +1,5 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import { processContainer } from '../account';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
 import type { HistoryEntry } from '../generation/historyEntries';
@@ -149,13 +150,64 @@ function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] 
 	creator.attributedIds = [...(creator.attributedIds ?? []), id];
 }
 
-/** Returns the workflow that sends a request, and what called it (see `MediaRequest.creator`). */
+/** An event of a trigger whose execution has not ended yet. */
+interface RunningEvent {
+	workflowId: string;
+	triggerName: string;
+	/** Identifies the trigger. */
+	triggerKey: string;
+	/** Returns the keys of the triggers whose earlier executions have led to this event. */
+	ancestors(): string[];
+}
+class RunningEvents extends Set<RunningEvent> {}
+
+/** Returns the key that identifies a trigger in `RequestCreator`. */
+export const triggerKeyOf = (context: ITriggerFunctions): string =>
+	`${context.getWorkflow().id}/${context.getNode().id}`;
+
+/** Notes that a trigger starts an execution with an event about `subject`. `executionEnd` settles when that has ended. */
+export function noteExecution(
+	context: ITriggerFunctions,
+	credential: Credential,
+	subject: EventSubject,
+	executionEnd: Promise<unknown>,
+): void {
+	const runningEvents = processContainer.get(RunningEvents);
+	let ancestors: string[] | undefined;
+	const event: RunningEvent = {
+		workflowId: context.getWorkflow().id ?? '',
+		triggerName: context.getNode().name,
+		triggerKey: triggerKeyOf(context),
+		// The first request of the execution asks for them: by then, the ids of what the event is about are known.
+		ancestors: () => (ancestors ??= ancestorsOf(subject, credential)),
+	};
+	runningEvents.add(event);
+	const forget = () => runningEvents.delete(event);
+	executionEnd.then(forget, forget);
+}
+
+const ancestorsOf = (subject: EventSubject, credential: Credential): string[] =>
+	provenCreators(ledgerOf(credential).all(), subject)
+		.filter(({ kind }) => (kind === 'speech') === (subject.files === undefined))
+		.flatMap(({ creator }) => [...(creator.triggers ?? []), ...(creator.ancestors ?? [])]);
+
+/** Returns the workflow that sends a request, and what called or started it (see `MediaRequest.creator`). */
 export function creatorOf(context: IExecuteFunctions): RequestCreator {
+	const startNode = startNodeOf(context);
 	if (context.getMode() === 'error') {
-		const workflow = startNodeOf(context).runs?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+		const workflow = startNode.runs?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
 		const failedId = isRecord(workflow) ? asText(workflow.id) : undefined;
 		if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	}
 	const { id = '' } = context.getWorkflow();
-	return { id, calledBy: callerIdOf(context) };
+	const calledBy = callerIdOf(context);
+	// n8n does not tell which execution has called a sub-workflow, so each that runs may have.
+	const events = [...processContainer.get(RunningEvents)].filter(
+		({ workflowId, triggerName }) =>
+			workflowId === (calledBy ?? id) && (calledBy !== undefined || triggerName === startNode.name),
+	);
+	if (events.length === 0) return { id, calledBy };
+	const triggers = new Set(events.map(({ triggerKey }) => triggerKey));
+	const ancestors = new Set(events.flatMap((event) => event.ancestors()));
+	return { id, calledBy, triggers: [...triggers], ancestors: [...ancestors] };
 }
