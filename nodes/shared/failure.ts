@@ -56,11 +56,12 @@ export type FailureKind = keyof typeof ERROR_KINDS;
  * What prevents a connection to a host:
  *
  * - `refused`: the host refused the connection.
- * - `host`: the host was not found or cannot be reached.
+ * - `unknownHost`: there is no host of this name.
+ * - `host`: the host cannot be looked up now, or cannot be reached.
  * - `certificate`: n8n does not trust the host's certificate.
  * - `blocked`: the security settings of this n8n instance forbid the host.
  */
-export type UnreachableCause = 'refused' | 'host' | 'certificate' | 'blocked';
+export type UnreachableCause = 'refused' | 'unknownHost' | 'host' | 'certificate' | 'blocked';
 
 /** What an error of the service is about: `voice` if the account has no such voice, `length` if a text is too long. */
 export type ErrorMeaning =

@@ -170,7 +170,9 @@ async function fetchOnce(
 }
 
 /** Returns for how many ms after the first attempt a failure is retried without a limit on the number of attempts. */
-function retryWindowMs({ facts: { status, retryAfterMs } }: Failure): number {
+function retryWindowMs({ facts: { status, retryAfterMs, unreachableCause } }: Failure): number {
+	// The name of the host is probably mistyped.
+	if (unreachableCause === 'unknownHost') return 0;
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined))
 		return THROTTLED_RETRY_WINDOW_MS;
 	if (status === 404) return NOT_FOUND_RETRY_WINDOW_MS;

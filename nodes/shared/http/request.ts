@@ -85,7 +85,8 @@ export function failureOfConnection(error: unknown, url: string): Failure {
 	const unreachableFailure = (unreachableCause: UnreachableCause, transient?: true) =>
 		new Failure('unreachable', { host, unreachableCause, transient });
 	if (code === 'ECONNREFUSED') return unreachableFailure('refused', true);
-	if (/^(?:ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
+	if (code === 'ENOTFOUND') return unreachableFailure('unknownHost', true);
+	if (/^(?:EAI_|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)/.test(code)) {
 		return unreachableFailure('host', true);
 	}
 	if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|EPROTO/.test(code)) {

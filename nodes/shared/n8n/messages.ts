@@ -43,17 +43,19 @@ export function nameRows(itemIndexes: number[], max = MAX_LISTED_TEXTS): string 
 export const rowPrefix = (itemIndexes: number[]): string =>
 	`${nameRows(itemIndexes).replace('r', 'R')}: `;
 
+const HOST_NOT_FOUND: Wording = {
+	message: 'could not be found on the network',
+	description: "Check 'Base URL' in the credential for typos, and whether n8n can reach this host.",
+};
+
 /** The texts of the kind `unreachable`, by its cause. The name of the host comes before `message`. */
 const UNREACHABLE_WORDINGS: Record<UnreachableCause, Wording> = {
 	refused: {
 		message: 'refused the connection',
 		description: "Check 'Base URL' in the credential, and whether the service is running.",
 	},
-	host: {
-		message: 'could not be found on the network',
-		description:
-			"Check 'Base URL' in the credential for typos, and whether n8n can reach this host.",
-	},
+	unknownHost: HOST_NOT_FOUND,
+	host: HOST_NOT_FOUND,
 	certificate: {
 		message: 'does not present a certificate that n8n trusts',
 		description:
