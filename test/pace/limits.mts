@@ -44,7 +44,7 @@ export const LIMITS: Record<string, Row> = {
 		faults: [from(0, 1, second(2)), from(1, 6000, second(5))],
 		changes: true,
 	},
-	'30 a minute': { faults: [always(minute(30))] },
+	'30 a minute': { faults: [always(minute(30))], timeout: 900 },
 	'100 a minute': { faults: [always(minute(100))] },
 	'60 a minute, unannounced': { faults: [always(minute(60, ''))] },
 	// Each task is read, too, which counts; 'early': messages come before the answer to the create call.
@@ -74,6 +74,10 @@ export const LIMITS: Record<string, Row> = {
 	'4 at once, Timeout an hour': { faults: [always(atOnce(4))], timeout: 3600, items: 300 },
 	'30 a minute, a second batch later': {
 		...{ faults: [always(minute(30))], againAt: 12 * MINUTE, items: 240 },
+	},
+	// The usual Timeout of an image. The first rows of ten processes wait for each other until it is over.
+	'6 a minute, Timeout 15 minutes': {
+		...{ faults: [always(minute(6))], timeout: 900, items: 200, lost: { 10: 0.35 } },
 	},
 	'6 a minute, then free': {
 		...{ faults: [from(0, 5, minute(6))], beside: { faults: [], items: 970, later: 5 * MINUTE } },
@@ -158,6 +162,7 @@ export const HELD: Record<string, Pick<Row, 'share' | 'refused' | 'spread'>> = {
 		refused: { 1: 0.07, 3: 0.16, 10: 0.39 },
 		spread: { 3: 1.7, 10: 4 },
 	},
+	'6 a minute, Timeout 15 minutes': { refused: { 1: 0.25, 3: 0.4, 10: 0.7 } },
 	'30 a minute, a second batch later': {
 		refused: { 1: 0.16, 3: 0.2, 10: 0.32 },
 		spread: { 10: 2.4 },

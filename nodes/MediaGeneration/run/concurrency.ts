@@ -22,6 +22,11 @@ const MIN_SLOTS = 16;
 const MAX_SLOTS = 100;
 /** Slow start (RFC 5681): each call that has proved healthy is worth this many slots. */
 const SLOTS_PER_HEALTHY_CALL = 5;
+/**
+ * While so many create calls of an account wait for their turn, no further unit starts. A unit's Timeout runs from its
+ * start: when 100 units waited for a service that allows 6 requests a minute, 15 % of them timed out.
+ */
+const MAX_WAITING_CREATES = 2;
 /** How often the limits are checked again, in ms. */
 const RECHECK_MS = 1000;
 
@@ -108,6 +113,7 @@ export class ConcurrencyLimiter {
 		const healthySlots = Math.max(minSlots, SLOTS_PER_HEALTHY_CALL * healthyCount);
 		if (this.usedSlots >= (this.concurrency || MAX_SLOTS)) return RECHECK_MS;
 		if (this.slotsOf(unit) === 0) return 0;
+		if (unit.api.throttle.waitingCreates >= MAX_WAITING_CREATES) return RECHECK_MS;
 		if (!this.concurrency && usedCount >= healthySlots) return RECHECK_MS;
 		return unit.api.throttle.limit.delayMs(usedCount);
 	}

@@ -94,6 +94,8 @@ export interface RunningTask {
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
+	/** How many create calls wait for their turn. */
+	waitingCreates = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
 	private readonly interval = new RequestInterval();
@@ -135,7 +137,10 @@ export class Throttle {
 		const { isQuotaExhausted: wasQuotaExhausted } = this.failFast;
 		const call: Call = { kind, waitingSince, memory, wasQuotaExhausted, admittedAt: 0 };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
+		const waitingCount = kind === 'create' ? 1 : 0;
+		this.waitingCreates += waitingCount;
 		const isAdmitted = await this.queue.enter(call, signal, memory ? 'memory' : kind);
+		this.waitingCreates -= waitingCount;
 		if (isAdmitted && !this.failsFast(call))
 			return { end: (outcome, failure) => this.onEnd(call, outcome, failure) };
 		if (isAdmitted) this.onEnd(call, 'unknown');
