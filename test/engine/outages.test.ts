@@ -66,8 +66,7 @@ test.each<[string, Batch]>([
 ])(
 	'%s while the service gets 502 for 15 s: a few fail, and none is paid twice',
 	async (_, { rows, each = rows, atOnce = 1, parts = 1, requests = /./, ...batch }) => {
-		const { of = () => speech('=N {{ $json.n }}'), outageAnswer = badGateway } =
-			batch;
+		const { of = () => speech('=N {{ $json.n }}'), outageAnswer = badGateway } = batch;
 		front.on(requests, outageAnswer);
 		const left = Array.from({ length: rows }, (_, n) => ({ n }));
 		const output: INodeExecutionData[] = [];
