@@ -56,6 +56,11 @@ export class Queue<Entry = void> {
 		});
 	}
 
+	/** Returns how many callers wait in a lane. */
+	countIn(lane: unknown): number {
+		return this.lanes.get(lane)?.size ?? 0;
+	}
+
 	/** Admits callers until none is waiting. */
 	private async drain(): Promise<void> {
 		if (this.isDraining) return;

@@ -94,8 +94,6 @@ export interface RunningTask {
 export class Throttle {
 	/** How many tasks and generation streams of this process's executions are in flight. */
 	inFlight = 0;
-	/** How many create calls wait for their turn. */
-	waitingCreates = 0;
 	/** How many tasks and generation streams may be in flight. */
 	readonly limit = new ConcurrencyLimit();
 	private readonly interval = new RequestInterval();
@@ -137,10 +135,7 @@ export class Throttle {
 		const { isQuotaExhausted: wasQuotaExhausted } = this.failFast;
 		const call: Call = { kind, waitingSince, memory, wasQuotaExhausted, admittedAt: 0 };
 		// What waits for memory has a lane of its own, so that it holds up no other create call.
-		const waitingCount = kind === 'create' ? 1 : 0;
-		this.waitingCreates += waitingCount;
 		const isAdmitted = await this.queue.enter(call, signal, memory ? 'memory' : kind);
-		this.waitingCreates -= waitingCount;
 		if (isAdmitted && !this.failsFast(call))
 			return { end: (outcome, failure) => this.onEnd(call, outcome, failure) };
 		if (isAdmitted) this.onEnd(call, 'unknown');
@@ -149,6 +144,11 @@ export class Throttle {
 		if (reason.kind === 'timedOut') this.failFast.onTimedOut(waitingSince, this.inFlight === 0);
 		this.queue.notify();
 		throw this.failFast.lastFailure ?? reason;
+	}
+
+	/** How many create calls wait for their turn. Those that wait for memory don't count: they hold up nothing else. */
+	get waitingCreates(): number {
+		return this.queue.countIn('create');
 	}
 
 	/**
