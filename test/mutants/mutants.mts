@@ -22,7 +22,7 @@ export const MUTANTS = [
 	`api/retry.ts => if (!lastFailure.facts.mayBeCharged) => if (true)`,
 	// Whose file.
 	`generation/historyMatching.ts => request.hasHiddenInputs || =>`,
-	`generation/historyMatching.ts => (isProven ? proofs : shared) => shared`,
+	`generation/historyMatching.ts => const provenEntries = new Set(ownersByEntry.keys()); => const provenEntries = new Set();`,
 	`generation/historySearch.ts => const SEARCH_INTERVAL_MS = 10_000; => const SEARCH_INTERVAL_MS = 10_000_000;`,
 	// Waiting.
 	`async/pollSchedule.ts => return readAfter(0, true); => return schedule;`,
