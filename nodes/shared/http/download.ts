@@ -41,6 +41,8 @@ export interface FileToFetch {
 	id: string;
 	/** True if the file contains the subtitles of a speech. */
 	isSubtitles?: boolean;
+	/** True if the file is an input whose URL the user has set, so that the name of its host may be mistyped. */
+	isInput?: boolean;
 	/** Is called for each response. The returned function gets the bytes of this attempt as they arrive. */
 	onAttempt?(): (bytes: Uint8Array) => void;
 	maxBytes?: number;
@@ -170,9 +172,12 @@ async function fetchOnce(
 }
 
 /** Returns for how many ms after the first attempt a failure is retried without a limit on the number of attempts. */
-function retryWindowMs({ facts: { status, retryAfterMs, unreachableCause } }: Failure): number {
-	// The name of the host is probably mistyped.
-	if (unreachableCause === 'unknownHost') return 0;
+function retryWindowMs(
+	{ facts: { status, retryAfterMs, unreachableCause } }: Failure,
+	{ isInput }: FileToFetch,
+): number {
+	// A resolver may also say during an outage that there is no such host, so a result is waited for.
+	if (isInput && unreachableCause === 'unknownHost') return 0;
 	if (status === 429 || (status === 503 && retryAfterMs !== undefined))
 		return THROTTLED_RETRY_WINDOW_MS;
 	if (status === 404) return NOT_FOUND_RETRY_WINDOW_MS;
@@ -210,7 +215,7 @@ export async function download(
 			renewUrl = undefined;
 			if (url !== file.url) continue;
 		}
-		const isInRetryWindow = monotonicNow() - startedAt < retryWindowMs(result);
+		const isInRetryWindow = monotonicNow() - startedAt < retryWindowMs(result, file);
 		if (!isTransient(result) || (attempt + 1 >= MAX_DOWNLOAD_ATTEMPTS && !isInRetryWindow)) {
 			throw result.withDefaults({ fileUrl: url });
 		}

@@ -134,7 +134,8 @@ export function imageBodyPreparer(
 	): Promise<Image> {
 		if (!(data instanceof URL)) return { label, data };
 		const maxBytes = (MAX_ENCODED_BYTES / 4) * 3;
-		const file = { url: data.href, kind: 'image', id: 'input', maxBytes } as const;
+		const input = { kind: 'image', id: 'input', isInput: true, maxBytes } as const;
+		const file = { url: data.href, ...input };
 		const downloadPromise = download(context, item.credential, file, signal);
 		const storedImage = await downloadPromise.catch((failure: Failure) => {
 			// The message of a failed download says that the service has generated the file, so it is replaced.
