@@ -3,7 +3,12 @@ import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation
 import { candidatesFor, matchHistory } from '../../nodes/shared/generation/historyMatching';
 import { ledgerOf } from '../../nodes/shared/generation/requestLedger';
 import type { Credential } from '../../nodes/shared/http/credential';
-import { isCreatedByOwnExecution, noteListedRequests } from '../../nodes/shared/n8n/requestCreator';
+import {
+	creatorOf,
+	isCreatedByOwnExecution,
+	noteExecution,
+	noteListedRequests,
+} from '../../nodes/shared/n8n/requestCreator';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
 import { sent } from './sent';
 
@@ -157,4 +162,40 @@ test('10,000 finished requests hold nobody up', async () => {
 	}
 	const { user, system } = process.cpuUsage(before);
 	expect((user + system) / 1000).toBeLessThan(40 * 50);
+});
+
+describe('what has led to an execution that a trigger has started', () => {
+	const SPEAKING = { id: 'spoken', prompt: 'Hello' };
+	const jsonOf = (id: string) => ({ event: 'completed', task_id: id });
+	const running = Promise.withResolvers<void>();
+	afterAll(() => running.resolve());
+	/** Notes an execution for each of `ids`, and returns what a request of that with the last one tells. */
+	const creatorWith = (workflowId: string, ...ids: string[]) => {
+		const trigger = { getWorkflow: () => ({ id: workflowId }), getNode: () => ({ name: 'Start' }) };
+		for (const id of ids)
+			noteExecution(trigger as never, { ...SPEAKING, id }, jsonOf(id), running.promise);
+		const runs = [{ data: { main: [[{ json: jsonOf(ids.at(-1)!) }]] } }];
+		return creatorOf({
+			getMode: () => 'trigger',
+			getWorkflow: () => ({ id: workflowId }),
+			runExecutionData: { resultData: { runData: { Start: runs } } },
+		} as never);
+	};
+	const speak = (accountKey: string, id: string) => {
+		const creator = { id: 'other', triggers: ['other/trigger'] };
+		const request = sent({ kind: 'speech', accountKey, announcedIds: [id], creator });
+		ledgerOf({ accountKey } as Credential).add(request);
+	};
+
+	it('is found, also if the task was created with another credential of the account', () => {
+		speak('first', 'one');
+		speak('second', 'two');
+		expect(creatorWith('a', 'one').ancestors).toEqual(['other/trigger']);
+		expect(creatorWith('b', 'two').ancestors).toEqual(['other/trigger']);
+	});
+
+	it('is not what has led to another that runs at the same time', () => {
+		speak('first', 'looped');
+		expect(creatorWith('c', 'looped', 'foreign').ancestors).toEqual([]);
+	});
 });

@@ -100,7 +100,7 @@ export class ExecutionQueue {
 		emission: Emission,
 		itemPromise: Promise<INodeExecutionData>,
 	): Promise<boolean> {
-		const { context, api, closing, isManual } = this.activation;
+		const { context, closing, isManual } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await itemPromise;
 		if (closing.aborted) return true;
@@ -111,7 +111,7 @@ export class ExecutionQueue {
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
-		if (!isManual) noteExecution(context, api.credential, emission.subject, executionEnd.promise);
+		if (!isManual) noteExecution(context, emission.subject, item.json, executionEnd.promise);
 		try {
 			context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		} catch (error) {

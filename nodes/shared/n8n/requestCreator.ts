@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import { processContainer } from '../account';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
@@ -156,6 +156,8 @@ interface RunningEvent {
 	triggerName: string;
 	/** Identifies the trigger. */
 	triggerKey: string;
+	/** The json of the item with which the execution starts. */
+	json: IDataObject;
 	/** Returns the keys of the triggers whose earlier executions have led to this event. */
 	ancestors(): string[];
 }
@@ -165,11 +167,14 @@ class RunningEvents extends Set<RunningEvent> {}
 export const triggerKeyOf = (context: ITriggerFunctions): string =>
 	`${context.getWorkflow().id}/${context.getNode().id}`;
 
-/** Notes that a trigger starts an execution with an event about `subject`. `executionEnd` settles when that has ended. */
+/**
+ * Notes that a trigger starts an execution with an event about `subject`, whose item has `json`. `executionEnd` settles
+ * when the execution has ended.
+ */
 export function noteExecution(
 	context: ITriggerFunctions,
-	credential: Credential,
 	subject: EventSubject,
+	json: IDataObject,
 	executionEnd: Promise<unknown>,
 ): void {
 	const runningEvents = processContainer.get(RunningEvents);
@@ -178,34 +183,40 @@ export function noteExecution(
 		workflowId: context.getWorkflow().id ?? '',
 		triggerName: context.getNode().name,
 		triggerKey: triggerKeyOf(context),
+		json,
 		// The first request of the execution asks for them: by then, the ids of what the event is about are known.
-		ancestors: () => (ancestors ??= ancestorsOf(subject, credential)),
+		ancestors: () => (ancestors ??= ancestorsOf(subject)),
 	};
 	runningEvents.add(event);
 	const forget = () => runningEvents.delete(event);
 	executionEnd.then(forget, forget);
 }
 
-const ancestorsOf = (subject: EventSubject, credential: Credential): string[] =>
-	provenCreators(ledgerOf(credential).all(), subject)
+/** The creator may have used another token or Base URL of the same account, so all accounts are searched. */
+const ancestorsOf = (subject: EventSubject): string[] =>
+	provenCreators(allRequests(), subject)
 		.filter(({ kind }) => (kind === 'speech') === (subject.files === undefined))
 		.flatMap(({ creator }) => [...(creator.triggers ?? []), ...(creator.ancestors ?? [])]);
 
 /** Returns the workflow that sends a request, and what called or started it (see `MediaRequest.creator`). */
 export function creatorOf(context: IExecuteFunctions): RequestCreator {
-	const startNode = startNodeOf(context);
+	const { name: startName, runs } = startNodeOf(context);
+	const startJson = runs?.[0]?.data?.main?.[0]?.[0]?.json;
 	if (context.getMode() === 'error') {
-		const workflow = startNode.runs?.[0]?.data?.main?.[0]?.[0]?.json.workflow;
+		const workflow = startJson?.workflow;
 		const failedId = isRecord(workflow) ? asText(workflow.id) : undefined;
 		if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	}
 	const { id = '' } = context.getWorkflow();
 	const calledBy = callerIdOf(context);
-	// n8n does not tell which execution has called a sub-workflow, so each that runs may have.
-	const events = [...processContainer.get(RunningEvents)].filter(
+	const candidates = [...processContainer.get(RunningEvents)].filter(
 		({ workflowId, triggerName }) =>
-			workflowId === (calledBy ?? id) && (calledBy !== undefined || triggerName === startNode.name),
+			workflowId === (calledBy ?? id) && (calledBy !== undefined || triggerName === startName),
 	);
+	const startText = JSON.stringify(startJson);
+	const started = candidates.find(({ json }) => JSON.stringify(json) === startText);
+	// n8n does not tell which event has started an execution. If its first item does not show it, each may have.
+	const events = started ? [started] : candidates;
 	if (events.length === 0) return { id, calledBy };
 	const triggers = new Set(events.map(({ triggerKey }) => triggerKey));
 	const ancestors = new Set(events.flatMap((event) => event.ancestors()));
