@@ -644,3 +644,13 @@ test('an expired address is not renewed to the file of another row, whose ID is 
 	const renewed = await findRenewedFile(api, request, own!, new AbortController().signal);
 	expect(renewed.fileUrl).toBe(own!.fileUrl);
 });
+
+test('an expired address is renewed, also if the service has given one video to two equal requests', async () => {
+	const id = '0b4c2f6e-8a1d-4c57-9e3b-5d7f1a2c3e4f';
+	const api = apiOf(async ({ page }: { page: number }) => pageOf([file(id)], page));
+	const [own] = readGeneratedFiles({ id, file_url: '/temporary/7.mp4' }, 'https://x.example');
+	ledgerOf(api.credential).add(sent({ announcedIds: [id], files: [own!] }));
+	const request = sent({ announcedIds: [id], files: [own!] });
+	const renewed = await findRenewedFile(api, request, own!, new AbortController().signal);
+	expect(renewed.fileUrl).toBe(file(id).file_url);
+});

@@ -148,13 +148,23 @@ export function candidatesFor(
 	);
 }
 
-/** Returns a predicate for history entries: true for one that belongs to `request` alone. */
-export const isOwnedBy =
-	(request: MediaRequest, ownersByEntry: Map<HistoryEntry, Set<MediaRequest>>) =>
-	(entry: HistoryEntry): boolean => {
+/**
+ * Returns a predicate for history entries: true for one that belongs to `request`. With a proof, it may also belong to
+ * others, because a service may answer equal requests with one file.
+ */
+export const isOwnedBy = (
+	request: MediaRequest,
+	ownersByEntry: Map<HistoryEntry, Set<MediaRequest>>,
+) => {
+	const proofs = identifiersOfRequest(request).filter(isProof);
+	return (entry: HistoryEntry): boolean => {
 		const owners = ownersByEntry.get(entry);
-		return owners?.size === 1 && owners.has(request);
+		if (!owners?.has(request)) return false;
+		return owners.size === 1 || proofs.some((proof) => entry.identifiers.includes(proof));
 	};
+};
+
+const isProof = ({ length }: string) => length >= MIN_UNIQUE_CHARS;
 
 /**
  * Returns the owners of each entry that has one, as an id or a URL identifies them. `requests` are all known requests for
@@ -165,7 +175,7 @@ export const isOwnedBy =
  *   them separately. It counts unless a proof shows another owner, or the entry is surely another's, and not if it shows
  *   more entries than the request asked for.
  *
- * An entry with several owners belongs to one of them, but nobody knows to which.
+ * An entry with several owners, without a proof, belongs to one of them, but nobody knows to which.
  */
 export function identifyOwners(
 	entries: HistoryEntry[],
@@ -182,7 +192,7 @@ export function identifyOwners(
 	for (const request of requests) {
 		for (const one of identifiersOfRequest(request)) {
 			for (const entry of entriesByIdentifier.get(one) ?? []) {
-				if (one.length >= MIN_UNIQUE_CHARS) addTo(ownersByEntry, entry, request);
+				if (isProof(one)) addTo(ownersByEntry, entry, request);
 				else if (!isSurelyOfAnother(request, entry, prompts))
 					addTo(numberedEntries, request, entry);
 			}
