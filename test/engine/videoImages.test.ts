@@ -309,6 +309,22 @@ test("a lost stream never ends with another customer's video: both are named, al
 	expect(again.seconds).toBeLessThan(10);
 });
 
+test("a retry of what an earlier version has sent never takes another customer's video either", async () => {
+	fakeTime();
+	const subject = ingredients('data');
+	const input = [item({ data: file(png(9)) })];
+	const sse = [event('video_generation_status', 'processing'), 'END' as const];
+	onCreate({ sse, finishesInHistoryAfterMs: 9_000_000 });
+	sim.history.unshift(made('other', { prompt: 'They dance' }));
+	const { result } = await hasten(subject, { input });
+	const saved = JSON.stringify(result.run);
+	const retryOf = JSON.parse(saved.replaceAll('"hasHiddenInputs":true', '"withImages":true'));
+	expect(JSON.stringify(retryOf)).not.toBe(saved);
+	const again = await hasten(subject, { input, retryOf: retryOf as typeof result.run });
+	expect(bad(again.result).all).toContain('other');
+	expect(posts()).toBe(1);
+});
+
 test('the failure of a row leaves the streams of others until a retry can collect them', async () => {
 	onFile(answer(410));
 	const parameters = { ...ingredients('data'), prompt: '={{ $json.text }}', download: true };

@@ -47,6 +47,8 @@ export class GenerationCall {
 		if (previous && 'request' in previous) {
 			({ state: this.state, firstFailure: this.firstFailure } = previous);
 			this.request = previous.request;
+			// An entry of an earlier version may not tell this.
+			this.request.hasHiddenInputs ??= hasHiddenInputs(order);
 			return;
 		}
 		const prompt = order.fields.prompt?.trim() ?? '';
