@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IDataObject, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
 import { processContainer } from '../account';
 import { sleep } from '../async/deadline';
@@ -156,8 +157,8 @@ interface RunningEvent {
 	triggerName: string;
 	/** Identifies the trigger. */
 	triggerKey: string;
-	/** The json of the item with which the execution starts. */
-	json: IDataObject;
+	/** A digest of the item with which the execution starts, because hundreds of long ones may be compared. */
+	itemDigest: string;
 	/** Returns the keys of the triggers whose earlier executions have led to this event. */
 	ancestors(): string[];
 }
@@ -166,6 +167,9 @@ class RunningEvents extends Set<RunningEvent> {}
 /** Returns the key that identifies a trigger in `RequestCreator`. */
 export const triggerKeyOf = (context: ITriggerFunctions): string =>
 	`${context.getWorkflow().id}/${context.getNode().id}`;
+
+const digestOf = (json: IDataObject = {}) =>
+	createHash('sha256').update(JSON.stringify(json)).digest('base64url');
 
 /**
  * Notes that a trigger starts an execution with an event about `subject`, whose item has `json`. `executionEnd` settles
@@ -183,7 +187,7 @@ export function noteExecution(
 		workflowId: context.getWorkflow().id ?? '',
 		triggerName: context.getNode().name,
 		triggerKey: triggerKeyOf(context),
-		json,
+		itemDigest: digestOf(json),
 		// The first request of the execution asks for them: by then, the ids of what the event is about are known.
 		ancestors: () => (ancestors ??= ancestorsOf(subject)),
 	};
@@ -213,11 +217,11 @@ export function creatorOf(context: IExecuteFunctions): RequestCreator {
 		({ workflowId, triggerName }) =>
 			workflowId === (calledBy ?? id) && (calledBy !== undefined || triggerName === startName),
 	);
-	const startText = JSON.stringify(startJson);
-	const started = candidates.find(({ json }) => JSON.stringify(json) === startText);
+	if (candidates.length === 0) return { id, calledBy };
+	const startDigest = digestOf(startJson);
+	const started = candidates.find(({ itemDigest }) => itemDigest === startDigest);
 	// n8n does not tell which event has started an execution. If its first item does not show it, each may have.
 	const events = started ? [started] : candidates;
-	if (events.length === 0) return { id, calledBy };
 	const triggers = new Set(events.map(({ triggerKey }) => triggerKey));
 	const ancestors = new Set(events.flatMap((event) => event.ancestors()));
 	return { id, calledBy, triggers: [...triggers], ancestors: [...ancestors] };
