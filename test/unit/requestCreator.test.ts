@@ -198,4 +198,23 @@ describe('what has led to an execution that a trigger has started', () => {
 		speak('first', 'looped');
 		expect(creatorWith('c', 'looped', 'foreign').ancestors).toEqual([]);
 	});
+
+	it('is not another trigger of the workflow, from which no node calls the sub-workflow', () => {
+		const call = { name: 'Call', type: 'n8n-nodes-base.executeWorkflow', parameters: {} };
+		const triggerOf = (name: string, ...behind: object[]) => ({
+			workflow: { nodes: { Call: call } },
+			getWorkflow: () => ({ id: 'two triggers' }),
+			getNode: () => ({ name, id: name }),
+			getChildNodes: () => behind,
+			getParentNodes: () => [],
+		});
+		for (const trigger of [triggerOf('Calls', call), triggerOf('Stores')])
+			noteExecution(trigger as never, SPEAKING, jsonOf('any'), running.promise);
+		const called = creatorOf({
+			getMode: () => 'integrated',
+			getWorkflow: () => ({ id: 'called' }),
+			runExecutionData: { parentExecution: { workflowId: 'two triggers' } },
+		} as never);
+		expect(called.triggers).toEqual(['two triggers/Calls']);
+	});
 });

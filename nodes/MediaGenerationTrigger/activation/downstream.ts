@@ -1,13 +1,17 @@
 import type { INode, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
-import { enabledNodes } from '../../shared/n8n/internals';
 import {
 	isCreatedByOwnExecution,
 	type RequestCreator,
 	triggerKeyOf,
 } from '../../shared/n8n/requestCreator';
-import { findReachableNodes, findReportedOperation, mayCall } from '../../shared/n8n/selfStart';
+import {
+	findReachableNodes,
+	findReportedOperation,
+	mayCall,
+	mayHaveCalled,
+} from '../../shared/n8n/selfStart';
 import { mayReport } from '../../shared/n8n/triggerEvents';
 import type { Activation } from './activation';
 
@@ -39,11 +43,7 @@ export function downstreamCreationCheck(
 			if (ancestors?.includes(triggerKeyOf(context))) return true;
 			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
-			if (calledBy !== workflowId) return false;
-			// n8n does not restart a published trigger when nodes are added after it, so those nodes are not known
-			// here. One of them may have called a sub-workflow that no known node calls.
-			const isCaller = (node: INode | NodeTypeAndVersion) => mayCall(node, id);
-			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
+			return calledBy === workflowId && mayHaveCalled(context, nodes, id);
 		};
 		return await isCreatedByOwnExecution(subject, credential, isOwnCreator, signal);
 	};

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { IDataObject, IExecuteFunctions, ITriggerFunctions } from 'n8n-workflow';
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	ITriggerFunctions,
+	NodeTypeAndVersion,
+} from 'n8n-workflow';
 import { processContainer } from '../account';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
@@ -9,6 +14,7 @@ import { allRequests, ledgerOf, type MediaRequest, promptStart } from '../genera
 import type { Credential } from '../http/credential';
 import { asText, isRecord, isSameText, withoutQuery } from '../parsing/values';
 import { callerIdOf, startNodeOf } from './internals';
+import { downstreamNodes, mayHaveCalled } from './selfStart';
 
 /** The pause before a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
@@ -159,6 +165,8 @@ interface RunningEvent {
 	triggerKey: string;
 	/** A digest of the item with which the execution starts, because hundreds of long ones may be compared. */
 	itemDigest: string;
+	/** Returns true if a node that follows the trigger may call the sub-workflow with this id. */
+	mayHaveCalled(workflowId: string): boolean;
 	/** Returns the keys of the triggers whose earlier executions have led to this event. */
 	ancestors(): string[];
 }
@@ -182,12 +190,16 @@ export function noteExecution(
 	executionEnd: Promise<unknown>,
 ): void {
 	const runningEvents = processContainer.get(RunningEvents);
+	const { name: triggerName } = context.getNode();
+	let nodes: NodeTypeAndVersion[] | undefined;
 	let ancestors: string[] | undefined;
 	const event: RunningEvent = {
 		workflowId: context.getWorkflow().id ?? '',
-		triggerName: context.getNode().name,
+		triggerName,
 		triggerKey: triggerKeyOf(context),
 		itemDigest: digestOf(json),
+		mayHaveCalled: (subWorkflowId) =>
+			mayHaveCalled(context, (nodes ??= downstreamNodes(context, triggerName)), subWorkflowId),
 		// The first request of the execution asks for them: by then, the ids of what the event is about are known.
 		ancestors: () => (ancestors ??= ancestorsOf(subject)),
 	};
@@ -213,9 +225,10 @@ export function creatorOf(context: IExecuteFunctions): RequestCreator {
 	}
 	const { id = '' } = context.getWorkflow();
 	const calledBy = callerIdOf(context);
-	const candidates = [...processContainer.get(RunningEvents)].filter(
-		({ workflowId, triggerName }) =>
-			workflowId === (calledBy ?? id) && (calledBy !== undefined || triggerName === startName),
+	const candidates = [...processContainer.get(RunningEvents)].filter((event) =>
+		calledBy === undefined
+			? event.workflowId === id && event.triggerName === startName
+			: event.workflowId === calledBy && event.mayHaveCalled(id),
 	);
 	if (candidates.length === 0) return { id, calledBy };
 	const startDigest = digestOf(startJson);

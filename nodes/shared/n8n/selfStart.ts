@@ -67,7 +67,7 @@ export function findReachableNodes(
 }
 
 /** Returns the enabled nodes downstream of a trigger, including the tools of agents. */
-function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVersion[] {
+export function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
 	const downstream = context.getChildNodes(triggerName, options).filter(isEnabled);
@@ -75,6 +75,20 @@ function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVers
 		context.getParentNodes(name, { ...options, connectionType: 'ai_tool' }),
 	);
 	return [...downstream, ...tools.filter(isEnabled)];
+}
+
+/**
+ * True if one of `nodes`, which follow a trigger, may have called the sub-workflow with this id. n8n does not restart a
+ * published trigger when nodes are added after it, so those are not known: one of them may have called a sub-workflow
+ * that no known node calls.
+ */
+export function mayHaveCalled(
+	context: ITriggerFunctions,
+	nodes: NodeTypeAndVersion[],
+	workflowId: string,
+): boolean {
+	const isCaller = (node: INode | NodeTypeAndVersion) => mayCall(node, workflowId);
+	return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 }
 
 /** True if a node may call the sub-workflow with this id. */
