@@ -142,6 +142,14 @@ test.each<[Kind, expected: unknown, texts: string[]]>([
 	['answer with a 200', 'tokenRefused', ['{"code":401,"msg":"Invalid token","data":null}']],
 	// A longer code often begins with the status.
 	['answer with a 200', 'tokenRefused', ['40101', '"40101"', '401001'].map(asCode)],
+	[
+		'answer with a 200',
+		'tokenRefused',
+		[
+			'{"Code":40101,"Message":"Token invalid","Data":null}',
+			'{"Success":false,"Msg":"Token expired"}',
+		],
+	],
 	['answer with a 200', 'outOfCredit', ['40204'].map(asCode)],
 	['answer with a 200', 'throttled', ['42901', '429001'].map(asCode)],
 	['answer with a 200', 'rejected', ['40001', '42203'].map(asCode)],

@@ -1,3 +1,4 @@
+import type { ServiceRecord } from '../contract';
 import { Failure, isFailure, type FailureKind, type ErrorMeaning } from '../failure';
 import { MAX_REASON_CHARS } from '../limits';
 import { asNumber, asText, truncate, isRecord, looksLikeHtml, parseJson } from './values';
@@ -62,12 +63,16 @@ export function isEmptyError(value: unknown): boolean {
 	);
 }
 
+/** Returns a record with its keys in lower case, because some deployments write `Code` and `Message`. */
+const withLowerCaseKeys = (record: ServiceRecord): ServiceRecord =>
+	Object.fromEntries(Object.entries(record).map(([key, field]) => [key.toLowerCase(), field]));
+
 /**
  * Returns the HTTP status from 400 to 599 that an answer has in its `code`; undefined if it has none. Beside a message,
  * a code of 5 or 6 digits may begin with a usual one, such as 40101.
  */
 function statusInCode(value: unknown): number | undefined {
-	const { code, message, msg } = isRecord(value) ? value : {};
+	const { code, message, msg } = isRecord(value) ? withLowerCaseKeys(value) : {};
 	const hasMessage = (message ?? msg) !== undefined;
 	const pattern = hasMessage ? /^(?:[45]\d\d$|(?:4[0-2]\d|50\d)(?=\d{2,3}$))/ : /^[45]\d\d$/;
 	const [status] = pattern.exec(asText(code) ?? '') ?? [];
@@ -83,7 +88,7 @@ const ERROR_FIELD = /^(?:errors?|err(?:or)?_?code|base_resp)$/i;
  */
 export function reportsError(value: unknown): boolean {
 	if (!isRecord(value)) return false;
-	const { code, success, ok } = value;
+	const { code, success, ok } = withLowerCaseKeys(value);
 	const hasError = Object.entries(value).some(
 		([key, field]) => ERROR_FIELD.test(key) && !isEmptyError(field),
 	);
