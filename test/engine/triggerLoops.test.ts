@@ -19,7 +19,6 @@ import {
 import { pass } from './time';
 import {
 	activate,
-	type ActiveTrigger,
 	beginCalled,
 	callOf,
 	CALLER,
@@ -36,6 +35,16 @@ const otherTrigger = (parameters: IDataObject = {}, more: Partial<INode> = {}): 
 	name: 'Other Trigger',
 	...more,
 });
+/** The workflow of a trigger with this node behind it, and what follows another trigger. */
+const published = (parameters: IDataObject, added: INode, ...beside: INode[]) => {
+	const { nodes, connections, ...file } = workflow(added);
+	const trigger = { ...triggerNode(parameters), name: nodes[0]!.name };
+	const more = inARow(beside);
+	return {
+		...{ ...file, nodes: [trigger, ...nodes.slice(1), ...beside] },
+		connections: { ...connections, ...more },
+	};
+};
 /** Runs this node as the sub-workflow `id` of the workflow with the trigger. */
 const runCalled = async (id: string, parameters: IDataObject, credential: IDataObject = {}) => {
 	const subject = { ...workflow(node(parameters)), id };
@@ -76,16 +85,6 @@ describe('the error workflow of a workflow that is called after the trigger', ()
 });
 
 describe('what is added after the trigger once it is published, which n8n does not restart then,', () => {
-	/** The workflow of a trigger with this node behind it, and what follows another trigger. */
-	const published = (parameters: IDataObject, added: INode, ...beside: INode[]) => {
-		const { nodes, connections, ...file } = workflow(added);
-		const trigger = { ...triggerNode(parameters), name: nodes[0]!.name };
-		const more = inARow(beside);
-		return {
-			...{ ...file, nodes: [trigger, ...nodes.slice(1), ...beside] },
-			connections: { ...connections, ...more },
-		};
-	};
 	const onStart: Setting = {
 		mode: 'trigger',
 		items: [{ event: 'completed' }, { event: 'completed' }],
@@ -212,59 +211,32 @@ describe('two triggers in one workflow', () => {
 });
 
 describe('two workflows of which each creates what the other listens for', () => {
-	type Settings = Pick<TriggerSetting, 'parameters' | 'behind' | 'nodeName'>;
-	/** Publishes one, with an execution of `create` for each event; what loops is ended by an error. */
-	const publish = async (
-		workflowId: string,
-		settings: Settings,
-		create: (number: number) => Promise<unknown>,
-	) =>
+	/** Publishes one, with this node behind the trigger; what loops is ended by an error. */
+	const publish = async (workflowId: string, parameters: IDataObject, created: IDataObject) =>
 		await activate({
 			workflowId,
-			...settings,
-			async execute(_, number) {
-				if (number < 5) await create(number);
+			parameters,
+			nodeId: 'trigger',
+			async execute({ json }, number) {
+				const subject = { ...published(parameters, node(created)), id: workflowId };
+				if (number < 5) good(await run(subject, { mode: 'trigger', items: [json] }));
 				return undefined;
 			},
 		});
 
-	it('start each other once by their sub-workflows, and others are told of everything', async () => {
-		await start({ pace: 0.05 });
-		const calling = async (id: string) =>
-			await publish(id, { behind: [callOf(`sub-${id}`)] }, async (number) => {
-				const subject = { ...workflow(node(speech(`${id} ${number}`))), id: `sub-${id}` };
-				good(await (await beginCalled(subject, {}, id)).finished);
-			});
-		const [one, two] = [await calling('one'), await calling('two')];
-		const three = await activate({ workflowId: 'three' });
-		await createTask('Foreign');
-		await three.has(5);
-		const last = await createTask('[sim:slow=20] Last');
-		await Promise.all(
-			[one, two, three].map(async (any) => await any.until(`completed ${last} 100`)),
-		);
-		const textsOf = (trigger: ActiveTrigger) =>
-			[...told(trigger)].map((id) => sim.tasks.get(String(id))!.input).sort();
-		expect(textsOf(one)).toEqual(['Foreign', '[sim:slow=20] Last', 'two 0']);
-		expect(textsOf(two)).toEqual(['Foreign', '[sim:slow=20] Last', 'one 0']);
-		expect(textsOf(three).slice(0, 2)).toEqual(['Foreign', '[sim:slow=20] Last']);
-	});
-
-	it('start each other once by their own nodes, one by speech and one by images', async () => {
+	it('start each other once, and a third one is told of everything', async () => {
 		await start({ pace: 0.05 });
 		fakeTime();
-		const creating = async (id: string, parameters: IDataObject, subject: IDataObject) =>
-			await publish(id, { parameters, nodeName: 'Start' }, async () => {
-				good(await run({ ...workflow(node(subject)), id }, { mode: 'trigger' }));
-			});
 		const activating = Promise.all([
-			creating('one', {}, image('By one')),
-			creating('two', generated, speech('By two')),
+			publish('one', { events: ['completed'] }, image('By one')),
+			publish('two', generated, speech('By two')),
+			activate({ workflowId: 'three', parameters: { events: ['completed'] } }),
 		]);
-		const [[one, two]] = await Promise.all([activating, pass(3)]);
-		await createTask('Foreign');
+		const [[one, two, three]] = await Promise.all([activating, pass(3)]);
+		const foreign = await createTask('Foreign');
 		await pass(400, 5);
 		expect([one.started.length, two.started.length]).toEqual([1, 1]);
+		expect(told(three)).toEqual(new Set([foreign, taskOf('By two').id]));
 	});
 });
 

@@ -1,3 +1,4 @@
+import type { IDataObject } from 'n8n-workflow';
 import type { MediaRequest } from '../../nodes/shared/generation/requestLedger';
 import { sortOldestFirst, toHistoryEntries } from '../../nodes/shared/generation/historyEntries';
 import { candidatesFor, matchHistory } from '../../nodes/shared/generation/historyMatching';
@@ -6,7 +7,6 @@ import type { Credential } from '../../nodes/shared/http/credential';
 import {
 	creatorOf,
 	isCreatedByOwnExecution,
-	noteExecution,
 	noteListedRequests,
 } from '../../nodes/shared/n8n/requestCreator';
 import { readGeneratedFiles } from '../../nodes/shared/parsing/responses';
@@ -165,56 +165,44 @@ test('10,000 finished requests hold nobody up', async () => {
 });
 
 describe('what has led to an execution that a trigger has started', () => {
-	const SPEAKING = { id: 'spoken', prompt: 'Hello' };
-	const jsonOf = (id: string) => ({ event: 'completed', task_id: id });
-	const running = Promise.withResolvers<void>();
-	afterAll(() => running.resolve());
-	/** Notes an execution for each of `ids`, and returns what a request of that with the last one tells. */
-	const creatorWith = (workflowId: string, ...ids: string[]) => {
-		const trigger = { getWorkflow: () => ({ id: workflowId }), getNode: () => ({ name: 'Start' }) };
-		for (const id of ids)
-			noteExecution(trigger as never, { ...SPEAKING, id }, jsonOf(id), running.promise);
-		const runs = [{ data: { main: [[{ json: jsonOf(ids.at(-1)!) }]] } }];
-		return creatorOf({
+	/** What a request tells in an execution of the workflow `own` that began with this item of a trigger. */
+	const creatorWith = (json: IDataObject, type = 'package.mediaGenerationTrigger') =>
+		creatorOf({
 			getMode: () => 'trigger',
-			getWorkflow: () => ({ id: workflowId }),
-			runExecutionData: { resultData: { runData: { Start: runs } } },
+			getWorkflow: () => ({ id: 'own' }),
+			workflow: { nodes: { Start: { id: 'start', name: 'Start', type } } },
+			runExecutionData: {
+				resultData: { runData: { Start: [{ data: { main: [[{ json }]] } }] } },
+			},
 		} as never);
-	};
-	const speak = (accountKey: string, id: string) => {
-		const creator = { id: 'other', triggers: ['other/trigger'] };
-		const request = sent({ kind: 'speech', accountKey, announcedIds: [id], creator });
-		ledgerOf({ accountKey } as Credential).add(request);
+	const create = (accountKey: string, request: Partial<MediaRequest>) => {
+		const creator = { id: 'other', triggers: ['other/trigger', 'own/start'] };
+		ledgerOf({ accountKey } as Credential).add(sent({ accountKey, creator, ...request }));
 	};
 
 	it('is found, also if the task was created with another credential of the account', () => {
-		speak('first', 'one');
-		speak('second', 'two');
-		expect(creatorWith('a', 'one').ancestors).toEqual(['other/trigger']);
-		expect(creatorWith('b', 'two').ancestors).toEqual(['other/trigger']);
+		create('first', { kind: 'speech', announcedIds: ['one'] });
+		create('second', { kind: 'speech', announcedIds: ['two'] });
+		for (const task_id of ['one', 'two']) {
+			const json = { event: 'completed', task_id, process_percentage: 100 };
+			expect(creatorWith(json)).toEqual({ id: 'own', triggers: ['own/start', 'other/trigger'] });
+		}
+		expect(creatorWith({ task_id: 'three', process_percentage: 100 }).triggers).toEqual([
+			'own/start',
+		]);
 	});
 
-	it('is not what has led to another that runs at the same time', () => {
-		speak('first', 'looped');
-		expect(creatorWith('c', 'looped', 'foreign').ancestors).toEqual([]);
+	it('is found for a video, by its ID or its URL', () => {
+		const file_url = `${SERVICE}/files/led.mp4`;
+		const files = readGeneratedFiles([{ id: 'led', file_url }], SERVICE);
+		create('videos', { kind: 'video', announcedIds: [], files });
+		for (const json of [{ id: 'x', file_url }, { id: 'led' }])
+			expect(creatorWith({ event: 'generated', ...json }).triggers).toContain('other/trigger');
 	});
 
-	it('is not another trigger of the workflow, from which no node calls the sub-workflow', () => {
-		const call = { name: 'Call', type: 'n8n-nodes-base.executeWorkflow', parameters: {} };
-		const triggerOf = (name: string, ...behind: object[]) => ({
-			workflow: { nodes: { Call: call } },
-			getWorkflow: () => ({ id: 'two triggers' }),
-			getNode: () => ({ name, id: name }),
-			getChildNodes: () => behind,
-			getParentNodes: () => [],
-		});
-		for (const trigger of [triggerOf('Calls', call), triggerOf('Stores')])
-			noteExecution(trigger as never, SPEAKING, jsonOf('any'), running.promise);
-		const called = creatorOf({
-			getMode: () => 'integrated',
-			getWorkflow: () => ({ id: 'called' }),
-			runExecutionData: { parentExecution: { workflowId: 'two triggers' } },
-		} as never);
-		expect(called.triggers).toEqual(['two triggers/Calls']);
+	it('is nothing where another node has started it', () => {
+		create('elsewhere', { kind: 'speech', announcedIds: ['led'] });
+		const json = { task_id: 'led', process_percentage: 100 };
+		expect(creatorWith(json, 'n8n-nodes-base.manualTrigger').triggers).toBeUndefined();
 	});
 });

@@ -1,7 +1,6 @@
 import type { GeneratedFile } from '../../shared/contract';
 import { Failure, isFailure, withDefaultFacts } from '../../shared/failure';
 import { MAX_FILES } from '../../shared/limits';
-import { creatorOf } from '../../shared/n8n/requestCreator';
 import {
 	finalFields,
 	ledgerOf,
@@ -63,7 +62,7 @@ export class GenerationCall {
 			contentDigest: digestOf(order.generation.path, content),
 			hasHiddenInputs: hasHiddenInputs(order),
 			requestedCount: this.orderedCount,
-			creator: creatorOf(item.context),
+			creator: item.creator,
 			sentAt: Date.now(),
 		});
 	}

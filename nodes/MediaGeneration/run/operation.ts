@@ -9,6 +9,7 @@ import type { CallSignals } from '../../shared/async/callSignals';
 import type { ServiceRecord } from '../../shared/contract';
 import type { Credential } from '../../shared/http/credential';
 import type { NodeParameters } from '../../shared/n8n/parameters';
+import type { RequestCreator } from '../../shared/n8n/requestCreator';
 import type { JournalEntry } from '../paid/journal';
 import type { ConcurrencyLimiter } from './concurrency';
 import type { Report } from './report';
@@ -30,6 +31,8 @@ export interface ItemContext extends CallSignals {
 	/** Index of the input item, from 0. */
 	readonly index: number;
 	readonly context: IExecuteFunctions;
+	/** What has led to the run. */
+	readonly creator: RequestCreator;
 	readonly credential: Credential;
 	readonly api: Api;
 	readonly parameters: NodeParameters;

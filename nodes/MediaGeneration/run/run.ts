@@ -10,6 +10,7 @@ import { callerIdOf } from '../../shared/n8n/internals';
 import { rowPrefix } from '../../shared/n8n/messages';
 import { toNodeError } from '../../shared/n8n/nodeErrors';
 import { NodeParameters } from '../../shared/n8n/parameters';
+import { creatorOf, type RequestCreator } from '../../shared/n8n/requestCreator';
 import { selfStartFailureOfExecution } from '../../shared/n8n/selfStart';
 import { isEmptyError } from '../../shared/parsing/errors';
 import { combineRedactors, type Redactor } from '../../shared/parsing/redaction';
@@ -38,6 +39,7 @@ export class Run {
 	/** True if the run continues with the other items after one has failed. */
 	private readonly continueOnFail: boolean;
 	private readonly journal: Journal;
+	private readonly creator: RequestCreator;
 	/** Is aborted to end the run: nothing new may begin, and the accounts are released. */
 	private readonly stopController = new AbortController();
 	private readonly signals: CallSignals;
@@ -67,6 +69,7 @@ export class Run {
 		this.continueOnFail =
 			context.continueOnFail() || (this.isToolRun && onError !== 'stopWorkflow');
 		this.journal = new Journal(context, this.isToolRun);
+		this.creator = creatorOf(context);
 		const cancelSignal = context.getExecutionCancelSignal() ?? new AbortController().signal;
 		this.signals = makeCallSignals({ cancelSignal, stopSignal: this.stopController.signal });
 	}
@@ -146,7 +149,7 @@ export class Run {
 	 * if an option is invalid.
 	 */
 	private contextFor(index: number, credential: Credential): ItemContext {
-		const { context, isToolRun } = this;
+		const { context, creator, isToolRun } = this;
 		const { accountKey, redact } = credential;
 		const parameters = new NodeParameters(
 			(name, fallback) => context.getNodeParameter(name, index, fallback as never),
@@ -158,6 +161,7 @@ export class Run {
 		return {
 			index,
 			context,
+			creator,
 			credential,
 			api: this.apis.get(accountKey)!,
 			parameters,

@@ -1,17 +1,13 @@
 import type { INode, ITriggerFunctions, NodeTypeAndVersion } from 'n8n-workflow';
 import { allRequests } from '../../shared/generation/requestLedger';
 import type { Credential } from '../../shared/http/credential';
+import { enabledNodes } from '../../shared/n8n/internals';
 import {
 	isCreatedByOwnExecution,
 	type RequestCreator,
 	triggerKeyOf,
 } from '../../shared/n8n/requestCreator';
-import {
-	findReachableNodes,
-	findReportedOperation,
-	mayCall,
-	mayHaveCalled,
-} from '../../shared/n8n/selfStart';
+import { findReachableNodes, findReportedOperation, mayCall } from '../../shared/n8n/selfStart';
 import { mayReport } from '../../shared/n8n/triggerEvents';
 import type { Activation } from './activation';
 
@@ -23,6 +19,7 @@ export function downstreamCreationCheck(
 ): Activation['isCreatedDownstream'] {
 	const { id: workflowId = '' } = context.getWorkflow();
 	const { name: triggerName } = context.getNode();
+	const triggerKey = triggerKeyOf(workflowId, context.getNode());
 	// The nodes of a sub-workflow are not known here. So a sub-workflow counts only by what it has created already.
 	const mayHaveStartedTrigger = (node: NodeTypeAndVersion, { parameters }: INode) =>
 		allRequests().some(
@@ -38,12 +35,16 @@ export function downstreamCreationCheck(
 			(node, trigger) =>
 				findReportedOperation(node, trigger) || mayHaveStartedTrigger(node, trigger),
 		);
-		const isOwnCreator = ({ id, calledBy, ancestors }: RequestCreator) => {
-			// Another workflow has created it because of what this one has created, so they start each other.
-			if (ancestors?.includes(triggerKeyOf(context))) return true;
+		const isOwnCreator = ({ id, calledBy, triggers }: RequestCreator) => {
+			// Another workflow may have created it because of what this one has created: they would start each other.
+			if (triggers?.includes(triggerKey)) return true;
 			// Equal ids mean an error workflow, and name the workflow that failed: this one, or one that it has called.
 			if (id === calledBy) return id === workflowId || nodes.some((node) => mayCall(node, id));
-			return calledBy === workflowId && mayHaveCalled(context, nodes, id);
+			if (calledBy !== workflowId) return false;
+			// n8n does not restart a published trigger when nodes are added after it, so those nodes are not known
+			// here. One of them may have called a sub-workflow that no known node calls.
+			const isCaller = (node: INode | NodeTypeAndVersion) => mayCall(node, id);
+			return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 		};
 		return await isCreatedByOwnExecution(subject, credential, isOwnCreator, signal);
 	};

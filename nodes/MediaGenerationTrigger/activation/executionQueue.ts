@@ -10,7 +10,6 @@ import { backoffMs, raceTimeout, sleep, withDeadline } from '../../shared/async/
 import { Semaphore } from '../../shared/async/semaphore';
 import { errorKindOf, toFailure } from '../../shared/failure';
 import { wordingOf } from '../../shared/n8n/messages';
-import { noteExecution } from '../../shared/n8n/requestCreator';
 import { toOutputRecord, withoutInlineFiles } from '../../shared/parsing/outputRecord';
 import type { Activation } from './activation';
 import type { Outbox } from './outbox';
@@ -100,7 +99,7 @@ export class ExecutionQueue {
 		emission: Emission,
 		itemPromise: Promise<INodeExecutionData>,
 	): Promise<boolean> {
-		const { context, closing, isManual } = this.activation;
+		const { context, closing } = this.activation;
 		if (emission.isOutdated?.()) return true;
 		const item = await itemPromise;
 		if (closing.aborted) return true;
@@ -111,7 +110,6 @@ export class ExecutionQueue {
 		);
 		this.setState(emission, 'emitted');
 		this.outbox.save();
-		if (!isManual) noteExecution(context, emission.subject, item.json, executionEnd.promise);
 		try {
 			context.emit([[item]], undefined, executionEnd, this.deduplicationKey(emission));
 		} catch (error) {

@@ -51,10 +51,11 @@ export interface MediaRequest {
 	hasHiddenInputs: boolean;
 	/**
 	 * The id of the workflow that sent the request. For a sub-workflow, `calledBy` is the id of the workflow that
-	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. `triggers` are the
-	 * triggers of this package that may have started the execution, and `ancestors` those that have led to their events.
+	 * called it. For an error workflow, `id` and `calledBy` are both the id of the workflow that failed. `triggers` has
+	 * the keys of the triggers of this package that have led to the execution: the one that has started it, the one that
+	 * has started the execution which created what that event was about, and so on.
 	 */
-	creator: { id: string; calledBy?: string; triggers?: string[]; ancestors?: string[] };
+	creator: { id: string; calledBy?: string; triggers?: string[] };
 	/** When the last attempt began, in ms since 1970 by our clock. */
 	sentAt: number;
 	/** The ids that the service has announced for the files. For speech, the id of the task. */

@@ -288,7 +288,7 @@ const WORDINGS: Record<Failure['kind'], (facts: FailureFacts) => Wording> = {
 	}),
 	// n8n shows only the message, not the description, when a workflow cannot be published.
 	selfTrigger: ({ nodeName, mediaKind }) => ({
-		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Even then, a loop through nested sub-workflows, HTTP Request, MCP or lost responses can't be detected`,
+		message: `'${nodeName}' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode)${mediaKind === 'speech' ? ", or list the tasks in 'Task IDs'" : ''}. Even then, a loop through nested sub-workflows, HTTP Request, MCP, lost responses or other workflows' triggers can't be detected`,
 		description: "'Execute step' still works.",
 	}),
 	canceled: () => ({ message: 'The execution was canceled', description: '' }),

@@ -1,20 +1,13 @@
-import { createHash } from 'node:crypto';
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	ITriggerFunctions,
-	NodeTypeAndVersion,
-} from 'n8n-workflow';
-import { processContainer } from '../account';
+import type { IDataObject, IExecuteFunctions, INode } from 'n8n-workflow';
 import { sleep } from '../async/deadline';
 import type { GeneratedFile } from '../contract';
-import type { HistoryEntry } from '../generation/historyEntries';
+import { type HistoryEntry, toHistoryEntries } from '../generation/historyEntries';
 import { identifyOwners, LATE_RESULT_MS } from '../generation/historyMatching';
 import { allRequests, ledgerOf, type MediaRequest, promptStart } from '../generation/requestLedger';
 import type { Credential } from '../http/credential';
 import { asText, isRecord, isSameText, withoutQuery } from '../parsing/values';
 import { callerIdOf, startNodeOf } from './internals';
-import { downstreamNodes, mayHaveCalled } from './selfStart';
+import { startTriggerOf } from './selfStart';
 
 /** The pause before a waiting event is compared with the known requests again, in ms. */
 const RECHECK_MS = 1000;
@@ -157,85 +150,37 @@ function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] 
 	creator.attributedIds = [...(creator.attributedIds ?? []), id];
 }
 
-/** An event of a trigger whose execution has not ended yet. */
-interface RunningEvent {
-	workflowId: string;
-	triggerName: string;
-	/** Identifies the trigger. */
-	triggerKey: string;
-	/** A digest of the item with which the execution starts, because hundreds of long ones may be compared. */
-	itemDigest: string;
-	/** Returns true if a node that follows the trigger may call the sub-workflow with this id. */
-	mayHaveCalled(workflowId: string): boolean;
-	/** Returns the keys of the triggers whose earlier executions have led to this event. */
-	ancestors(): string[];
-}
-class RunningEvents extends Set<RunningEvent> {}
-
 /** Returns the key that identifies a trigger in `RequestCreator`. */
-export const triggerKeyOf = (context: ITriggerFunctions): string =>
-	`${context.getWorkflow().id}/${context.getNode().id}`;
-
-const digestOf = (json: IDataObject = {}) =>
-	createHash('sha256').update(JSON.stringify(json)).digest('base64url');
+export const triggerKeyOf = (workflowId: string | undefined, { id }: INode): string =>
+	`${workflowId}/${id}`;
 
 /**
- * Notes that a trigger starts an execution with an event about `subject`, whose item has `json`. `executionEnd` settles
- * when the execution has ended.
+ * Returns the workflow of an execution, and what called or started it (see `MediaRequest.creator`). It takes some ms of
+ * processor time if thousands of requests are known, so call it once per run.
  */
-export function noteExecution(
-	context: ITriggerFunctions,
-	subject: EventSubject,
-	json: IDataObject,
-	executionEnd: Promise<unknown>,
-): void {
-	const runningEvents = processContainer.get(RunningEvents);
-	const { name: triggerName } = context.getNode();
-	let nodes: NodeTypeAndVersion[] | undefined;
-	let ancestors: string[] | undefined;
-	const event: RunningEvent = {
-		workflowId: context.getWorkflow().id ?? '',
-		triggerName,
-		triggerKey: triggerKeyOf(context),
-		itemDigest: digestOf(json),
-		mayHaveCalled: (subWorkflowId) =>
-			mayHaveCalled(context, (nodes ??= downstreamNodes(context, triggerName)), subWorkflowId),
-		// The first request of the execution asks for them: by then, the ids of what the event is about are known.
-		ancestors: () => (ancestors ??= ancestorsOf(subject)),
-	};
-	runningEvents.add(event);
-	const forget = () => runningEvents.delete(event);
-	executionEnd.then(forget, forget);
-}
-
-/** The creator may have used another token or Base URL of the same account, so all accounts are searched. */
-const ancestorsOf = (subject: EventSubject): string[] =>
-	provenCreators(allRequests(), subject)
-		.filter(({ kind }) => (kind === 'speech') === (subject.files === undefined))
-		.flatMap(({ creator }) => [...(creator.triggers ?? []), ...(creator.ancestors ?? [])]);
-
-/** Returns the workflow that sends a request, and what called or started it (see `MediaRequest.creator`). */
 export function creatorOf(context: IExecuteFunctions): RequestCreator {
-	const { name: startName, runs } = startNodeOf(context);
-	const startJson = runs?.[0]?.data?.main?.[0]?.[0]?.json;
+	const startItem = startNodeOf(context).runs?.[0]?.data?.main?.[0]?.[0];
 	if (context.getMode() === 'error') {
-		const workflow = startJson?.workflow;
+		const workflow = startItem?.json.workflow;
 		const failedId = isRecord(workflow) ? asText(workflow.id) : undefined;
 		if (failedId !== undefined) return { id: failedId, calledBy: failedId };
 	}
 	const { id = '' } = context.getWorkflow();
-	const calledBy = callerIdOf(context);
-	const candidates = [...processContainer.get(RunningEvents)].filter((event) =>
-		calledBy === undefined
-			? event.workflowId === id && event.triggerName === startName
-			: event.workflowId === calledBy && event.mayHaveCalled(id),
-	);
-	if (candidates.length === 0) return { id, calledBy };
-	const startDigest = digestOf(startJson);
-	const started = candidates.find(({ itemDigest }) => itemDigest === startDigest);
-	// n8n does not tell which event has started an execution. If its first item does not show it, each may have.
-	const events = started ? [started] : candidates;
-	const triggers = new Set(events.map(({ triggerKey }) => triggerKey));
-	const ancestors = new Set(events.flatMap((event) => event.ancestors()));
-	return { id, calledBy, triggers: [...triggers], ancestors: [...ancestors] };
+	const trigger = startTriggerOf(context);
+	if (!trigger || !startItem) return { id, calledBy: callerIdOf(context) };
+	const earlierTriggers = creatorsOfEvent(startItem.json).flatMap(({ triggers = [] }) => triggers);
+	return { id, triggers: [...new Set([triggerKeyOf(id, trigger), ...earlierTriggers])] };
+}
+
+/**
+ * Returns the creators of what a trigger's event with this json is about. They may have used another token or Base URL of
+ * the same account, so the requests of all accounts are searched.
+ */
+function creatorsOfEvent(json: IDataObject): RequestCreator[] {
+	const isSpeech = 'process_percentage' in json;
+	const [entry] = toHistoryEntries([json], asText(json.file_url) ?? '');
+	const subject = isSpeech ? { id: asText(json.task_id) ?? '' } : entry!;
+	return provenCreators(allRequests(), subject)
+		.filter(({ kind }) => (kind === 'speech') === isSpeech)
+		.map(({ creator }) => creator);
 }

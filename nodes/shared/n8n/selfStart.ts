@@ -30,8 +30,7 @@ export function selfStartFailure(context: Context, trigger: INode): Failure | un
  */
 export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure | undefined {
 	if (context.getMode() !== 'trigger') return undefined;
-	const { name } = startNodeOf(context);
-	const trigger = enabledNodes(context).find((node) => node.name === name && isTrigger(node.type));
+	const trigger = startTriggerOf(context);
 	if (!trigger) return undefined;
 	const parameters = { ...trigger.parameters };
 	for (const field of [eventsField.name, taskIdsField.name]) {
@@ -39,6 +38,12 @@ export function selfStartFailureOfExecution(context: IExecuteFunctions): Failure
 		if (isExpression(value)) parameters[field] = context.evaluateExpression(value.slice(1), 0);
 	}
 	return selfStartFailure(context, { ...trigger, parameters });
+}
+
+/** Returns the trigger of this package that the execution began with; undefined if it began in another way. */
+export function startTriggerOf(context: IExecuteFunctions): INode | undefined {
+	const { name } = startNodeOf(context);
+	return enabledNodes(context).find((node) => node.name === name && isTrigger(node.type));
 }
 
 const isTrigger = (type: string) => type.endsWith('.mediaGenerationTrigger');
@@ -67,7 +72,7 @@ export function findReachableNodes(
 }
 
 /** Returns the enabled nodes downstream of a trigger, including the tools of agents. */
-export function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVersion[] {
+function downstreamNodes(context: Context, triggerName: string): NodeTypeAndVersion[] {
 	const isEnabled = ({ disabled }: NodeTypeAndVersion) => !disabled;
 	const options = { includeNodeParameters: true };
 	const downstream = context.getChildNodes(triggerName, options).filter(isEnabled);
@@ -75,20 +80,6 @@ export function downstreamNodes(context: Context, triggerName: string): NodeType
 		context.getParentNodes(name, { ...options, connectionType: 'ai_tool' }),
 	);
 	return [...downstream, ...tools.filter(isEnabled)];
-}
-
-/**
- * True if one of `nodes`, which follow a trigger, may have called the sub-workflow with this id. n8n does not restart a
- * published trigger when nodes are added after it, so those are not known: one of them may have called a sub-workflow
- * that no known node calls.
- */
-export function mayHaveCalled(
-	context: ITriggerFunctions,
-	nodes: NodeTypeAndVersion[],
-	workflowId: string,
-): boolean {
-	const isCaller = (node: INode | NodeTypeAndVersion) => mayCall(node, workflowId);
-	return nodes.some(isCaller) || !enabledNodes(context).some(isCaller);
 }
 
 /** True if a node may call the sub-workflow with this id. */

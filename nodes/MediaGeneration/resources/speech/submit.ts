@@ -2,7 +2,6 @@ import type { ServiceRecord, PaidSpeechOperation } from '../../../shared/contrac
 import { withDeadline } from '../../../shared/async/deadline';
 import { Failure, isFailure, withDefaultFacts } from '../../../shared/failure';
 import { ledgerOf, newRequest, promptStart } from '../../../shared/generation/requestLedger';
-import { creatorOf } from '../../../shared/n8n/requestCreator';
 import type { TaskWait } from '../../../shared/speech/speechTask';
 import { describeFailedAttempt, type JournalEntry } from '../../paid/journal';
 import type { ItemContext } from '../../run/operation';
@@ -72,7 +71,7 @@ async function create(
 		kind: 'speech',
 		requestedCount: 1,
 		hasHiddenInputs: false,
-		creator: creatorOf(item.context),
+		creator: item.creator,
 		sentAt: Date.now(),
 	});
 	// The failure of another item does not abort the call, because the response tells which task was charged.
