@@ -390,7 +390,7 @@ function paidRows(runs: Run[]): Row[] {
 			...(create && kind === 'speech' ? speechRemarks(create, all) : []),
 			...(create && kind && kind !== 'speech' ? streamRemarks(create, kind) : []),
 			isUncut && differs('the stream could not be cut'),
-			isBad && differs(kind ? 'no result' : 'not all that was made', inN8n),
+			isBad && differs(operation === 'trigger' ? 'not all that was made' : 'no result', inN8n),
 		];
 		return row(part, !create || !isNotThere(create), remarks, inN8n, ifBad);
 	});

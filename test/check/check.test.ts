@@ -88,6 +88,21 @@ function dialect(): Handler {
 	};
 }
 
+/** Speaks once, and answers nothing anymore after its file was read. */
+function dying(): Handler {
+	let isDead = false;
+	return ({ url, method, socket }, response) => {
+		if (isDead) return socket.destroy();
+		if ((isDead = url!.endsWith('.mp3'))) return response.end(`ID3${'\0'.repeat(97)}`);
+		if (url!.endsWith('/me')) return response.end('{"credits":1}');
+		if (url!.includes('/voices')) return response.end('[{"voice_id":"v"}]');
+		if (url!.includes('/histories')) return response.end('[]');
+		if (method === 'POST') return response.end('{"task_id":7}');
+		if (!url!.endsWith('/7')) return response.writeHead(404).end('{}');
+		return response.end('{"id":7,"status":"completed","audio_url":"/a.mp3"}');
+	};
+}
+
 /** Opens each WebSocket, and closes it after a message. */
 const closing: Upgrade = (...handshake) =>
 	new WebSocketServer({ noServer: true }).handleUpgrade(...handshake, (opened) =>
@@ -146,6 +161,16 @@ test.concurrent.each<Row>([
 		],
 		['speech'],
 		closing,
+	],
+	[
+		'one that dies after its first file',
+		dying(),
+		[
+			/Speech \| .* \| file: audio\/mpeg, 100 bytes;/,
+			/Collect \| different \| no result \| there was no result in time, so the check ended it \| limits/,
+			/^Charged: speech 7$/m,
+		],
+		['speech'],
 	],
 ])('a stranger checks %s', async (_, handle, output, pay = [], upgrade?: Upgrade) => {
 	const service = await FakeService.start(handle, upgrade);
