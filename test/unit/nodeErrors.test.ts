@@ -77,7 +77,7 @@ The result did not arrive: the service sent nothing for 300 seconds. The request
 No result after 3600 seconds (last known status: processing, 57 %). To wait longer, raise 'Timeout' under Options.
 This n8n runs on a version of Node.js without WebSocket support. Run n8n on Node.js 22 or later, or list the tasks in 'Task IDs'. The trigger then checks those.
 The WebSocket can't be opened, although the service accepts the token. Check 'WebSocket URL' in the credential, and whether a proxy blocks WebSockets. Or list the tasks in 'Task IDs': the trigger then checks those. Without a WebSocket, the trigger can't detect tasks by itself.
-'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Even then, a loop through nested sub-workflows, HTTP Request, MCP or lost responses can't be detected. 'Execute step' still works.
+'Speak' generates what the trigger listens for, so each execution would start and pay for the next. Move that node to a sub-workflow, called with 'Execute Sub-workflow' (not in queue mode), or list the tasks in 'Task IDs'. Even then, a loop through nested sub-workflows, HTTP Request, MCP, lost responses or other workflows' triggers can't be detected. 'Execute step' still works.
 The execution was canceled.
 The account's quota is used up. Wait until the quota is renewed, or choose a larger plan. Account → Get shows what is left.
 The service rejected the request (HTTP 403): captcha. Ask your provider whether your account may do this.
