@@ -66,7 +66,7 @@ describe('a workflow that would start itself', () => {
 		expect(message).toMatch(/move that node to a sub-workflow, called with/i);
 		// Who follows the advice must know where it does not hold.
 		expect(message).toMatch(
-			/not in queue mode.*Even then, a loop through nested sub-workflows, HTTP Request, MCP or lost responses/,
+			/not in queue mode.*Even then, a loop through nested sub-workflows, HTTP Request, MCP, lost responses/,
 		);
 		// By this word n8n would give the workflow up.
 		expect(message).not.toMatch(/Authorization/);
