@@ -18,7 +18,7 @@ function meaningOfEvent(data: unknown): string {
 	const outcome = events.finish();
 	if (outcome instanceof Failure)
 		return outcome.facts.transient ? 'sent again' : errorKindOf(outcome);
-	return outcome.refusal === 'words' ? 'refused' : 'open';
+	return outcome.refusal === 'notAccepted' ? 'refused' : 'open';
 }
 
 const running = (status: string) => ({

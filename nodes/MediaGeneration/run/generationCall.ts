@@ -17,11 +17,11 @@ import type { ItemContext } from './operation';
 /**
  * How long the result of a create call is searched for, in ms, if the service most likely generates nothing:
  *
- * - `words`: after words of refusal, a server error or a response of another server, it most likely did not accept the
- *   call. The history is read at once and once more, because it may list a result some seconds late.
+ * - `notAccepted`: after words of refusal, a server error or a response of another server, it most likely did not accept
+ *   the call. The history is read at once and once more, because it may list a result some seconds late.
  * - `emptyList`: it has ended the stream with an empty list, so it has most likely filtered the content.
  */
-const SEARCH_MS = { words: 10_000, emptyList: 60_000 };
+const SEARCH_MS = { notAccepted: 10_000, emptyList: 60_000 };
 
 /**
  * The state of the create call of one generation. It is written to the journal for the next attempt. The request is
@@ -200,7 +200,7 @@ export class GenerationCall {
 		const isProbablyNotAccepted = isFailure(error, 'unavailable', 'foreignServer');
 		this.firstFailure ??= describeFailedAttempt(error);
 		this.updateRequest({
-			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_MS.words : undefined),
+			searchUntil: searchEnd(request, isProbablyNotAccepted ? SEARCH_MS.notAccepted : undefined),
 		});
 		return withDefaultFacts(error, {
 			announcedIds: request.announcedIds,

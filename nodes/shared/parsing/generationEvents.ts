@@ -40,7 +40,7 @@ export interface StreamResult {
 	 * How the service has shown that it probably generates nothing: it has sent an empty list as the result, or nothing but
 	 * words of refusal.
 	 */
-	refusal?: 'emptyList' | 'words';
+	refusal?: 'emptyList' | 'notAccepted';
 	/** The Failure to report if there is no file in the history either. */
 	failure?: Failure;
 }
@@ -393,7 +393,7 @@ export class GenerationEvents {
 			this.outcome ??= failure ?? {
 				...result,
 				interruptionReason: reasons.filter(Boolean).join(': '),
-				refusal: isEmpty ? 'emptyList' : isRefusedInWords ? 'words' : undefined,
+				refusal: isEmpty ? 'emptyList' : isRefusedInWords ? 'notAccepted' : undefined,
 				failure: mayOthersCome ? undefined : reportedFailure,
 			};
 		}
