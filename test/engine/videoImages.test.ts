@@ -267,9 +267,7 @@ describe('images by address', () => {
 
 	test('one on an unknown host is named, and not taken for the service', async () => {
 		fakeTime();
-		const subject = ingredients('https://no-such-host.invalid/a.png');
-		const { result, seconds } = await hasten(subject);
-		expect(seconds).toBeLessThan(30);
+		const { result } = await hasten(ingredients('https://no-such-host.invalid/a.png'));
 		const { message, description } = bad(result);
 		expect(message).toContain('The image at https://no-such-host.invalid/a.png could not be ');
 		expect(message).toContain('no-such-host.invalid could not be found on the network');
