@@ -151,8 +151,7 @@ function assignResult(creator: MediaRequest, id: string, files: GeneratedFile[] 
 }
 
 /** Returns the key that identifies a trigger in `RequestCreator`. */
-export const triggerKeyOf = (workflowId: string | undefined, { id }: INode): string =>
-	`${workflowId}/${id}`;
+export const triggerKeyOf = (workflowId: string, { id }: INode): string => `${workflowId}/${id}`;
 
 /**
  * Returns the workflow of an execution, and what called or started it (see `MediaRequest.creator`). It takes some ms of
@@ -178,8 +177,9 @@ export function creatorOf(context: IExecuteFunctions): RequestCreator {
  */
 function creatorsOfEvent(json: IDataObject): RequestCreator[] {
 	const isSpeech = 'process_percentage' in json;
-	const [entry] = toHistoryEntries([json], asText(json.file_url) ?? '');
-	const subject = isSpeech ? { id: asText(json.task_id) ?? '' } : entry!;
+	const subject = isSpeech
+		? { id: asText(json.task_id) ?? '' }
+		: toHistoryEntries([json], asText(json.file_url) ?? '')[0]!;
 	return provenCreators(allRequests(), subject)
 		.filter(({ kind }) => (kind === 'speech') === isSpeech)
 		.map(({ creator }) => creator);
